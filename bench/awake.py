@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from deadheat.host.agent.fingerprint import first_cpu, is_virtual
-from deadheat.host.agent.idle import IdleCpus
+from deadheat.host.agent.fingerprint import IdleCpus, first_cpu, is_virtual
 
 PowerState = Literal["asleep", "awake"]
 POWER_STATES: tuple[PowerState, PowerState] = ("asleep", "awake")

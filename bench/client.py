@@ -97,7 +97,7 @@ def main() -> None:
         clients = options.client or _clients(Path(folder))
         with contextlib.ExitStack() as running:
             instances = _warm_instances(running, world, options.servers)
-            running.enter_context(_on_cpus(world.load_cpus))
+            running.enter_context(_on_cpus(world.load.cpus))
             loads = list(measure(world, instances, clients, options))
     level = {
         "command": " ".join(["python", *sys.argv]),
@@ -146,7 +146,7 @@ def _warm_instances(
         running.callback(lifecycle.stop, world, instance)
         warm_s = WARM_MAX_S if server.manifest.slow_start else WARM_S
         command = [str(engine()), "-c", "100", "-d", f"{1000 * warm_s:.0f}ms", instance.url]
-        with _on_cpus(world.load_cpus):
+        with _on_cpus(world.load.cpus):
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         lifecycle.freeze(world, instance)
         running.callback(lifecycle.thaw, world, instance)

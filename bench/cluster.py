@@ -25,8 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from deadheat.cluster.dispatch import Dispatch
-from deadheat.cluster.job import TOGETHER_MAX, jobs_of
+from deadheat.cluster.race import Dispatch, jobs_of
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import Floats, t_critical
@@ -35,11 +34,12 @@ from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-RACES = ("make-run", "slices-24-a", "slices-24-b")
+RACES = ("make-run", "race-24-a", "race-24-b")
 SHARED, CONTROLS = 2, 2
 PAIRS = (1, 2, 10, 100)
 INTERACTIONS = (0.0, 0.01, 0.03)
 ALPHA = 0.05
+TOGETHER = 6  # the default of --together
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def place(
     shared_s = float(generator.choice(times_s, SHARED + CONTROLS).sum())
     names = {f"s{n}": float(time_s) for n, time_s in enumerate(own_s)}
     dies_s = generator.exponential(3600 / deaths_per_h, pairs) if deaths_per_h else [np.inf] * pairs
-    dispatch = Dispatch(jobs_of(tuple(names), pairs, TOGETHER_MAX), pairs)
+    dispatch = Dispatch(jobs_of(tuple(names), pairs, TOGETHER), pairs)
     now_s = busy_s = spent_shared_s = 0.0
     runs = again = 0
     ends: list[tuple[float, int, tuple[str, ...], bool]] = []
@@ -164,10 +164,7 @@ def place(
             break
         now_s, pair, unmeasured, dead = heapq.heappop(ends)
         again += dead
-        if dead:
-            dispatch.lost(pair, unmeasured)
-        else:
-            dispatch.ended(pair, (), failed=False)
+        dispatch.ended(pair, unmeasured if dead else (), lost=dead)
     missing = len(dispatch.given_up) + len(dispatch.waiting)
     idle = 1 - busy_s / (now_s * pairs)
     return Outcome(now_s, spent_shared_s / busy_s, idle, runs, again, missing)

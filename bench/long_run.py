@@ -39,7 +39,7 @@ from deadheat.store.listing import run_ids, run_progress
 
 MIB = 1 << 20
 ON_A_BUSY_MACHINE = """\
-from deadheat.campaign.invalid_streak import InvalidStreak
+from deadheat.campaign.failures import InvalidStreak
 from deadheat.cli import main
 InvalidStreak.note = lambda *_: None
 main()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.protocol import Protocol
+from deadheat.protocol import protocol_of
 from deadheat.store import Conclusion, Gate, Store, TrialRecord
 from deadheat.store.bundle import open_bundle
 
@@ -59,7 +59,7 @@ def read(bundle: Path) -> Model:
 def add_run(store: Store, model: Model, contenders: int, trials: int) -> None:
     """One run: the model's contenders under new names, taking turns in its trials."""
     run_id = store.begin_run(
-        protocol=Protocol.model_validate(json.loads(model.run["protocol"])),
+        protocol=protocol_of(json.loads(model.run["protocol"])),
         command=json.loads(model.run["command"]),
         seed=model.run["seed"],
         deadheat_version=model.run["deadheat_version"],

@@ -49,7 +49,7 @@ def main() -> int:
     with local_world("engine", 1) as disjoint:
         world = disjoint
         if args.all_cpus:
-            world = replace(world, server_cpus=(*world.server_cpus, *world.load_cpus))
+            world = replace(world, server_cpus=(*world.server_cpus, *world.load.cpus))
         builder = Builder(world.server_host, home() / "builds")
         for server in servers:
             if "multicore" not in server.settings:

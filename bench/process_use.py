@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean
 
-from deadheat.host.agent.kernel_files import keyed, read_text
+from deadheat.host.agent.kernel import keyed, read_text
 
 KIB = 1024
 

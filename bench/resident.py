@@ -30,11 +30,10 @@ from deadheat.catalog import Selection, selection
 from deadheat.cli.one_host import local_world
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
-from deadheat.host.agent.fingerprint import first_cpu, is_virtual
-from deadheat.host.agent.idle import IdleCpus
+from deadheat.host.agent.fingerprint import IdleCpus, first_cpu, is_virtual
 from deadheat.load import LoadResult, LoadSpec
+from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import pool
-from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
@@ -136,7 +135,7 @@ def _warm_instance(world: World, chosen: Selection) -> Iterator[WarmInstance]:
         warmed = WarmInstance(chosen.name, instance, spec, load)
         yield warmed
         lifecycle.thaw(world, instance)
-        close_load(world, warmed.load)
+        close_load(warmed.load)
     finally:
         lifecycle.stop(world, instance)
 
@@ -183,12 +182,12 @@ def _kind(discard_s: float) -> str:
 def _long_load(world: World, warmed: WarmInstance, kind: str) -> LoadResult:
     if kind == RESIDENT:
         return load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S))
-    close_load(world, warmed.load)
+    close_load(warmed.load)
     timed = replace(warmed.spec, duration_s=LONG_S, discard_s=LONG_DISCARD_S)
-    command = ProcessSpec(world.engine.command(timed), cpus=world.load_cpus)
-    done = world.load_host.run(command, timed.limit_s)
+    command = ProcessSpec(world.load.engine.command(timed), cpus=world.load.cpus)
+    done = world.load.host.run(command, timed.limit_s)
     warmed.load = open_load(world, warmed.spec)
-    return world.engine.parse(timed, done, world.engine_version)
+    return world.load.engine.parse(timed, done, world.engine_version)
 
 
 Rates = dict[tuple[str, str, str], list[dict[str, Any]]]

@@ -3,8 +3,9 @@
     make figures
 
 In README.md and the documents of `NAMES`, the block between `<!-- figures: COMMAND -->` and
-`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository. The store of
-that shell holds every bundle of docs/results. A document in docs/results is the output of the
+`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository, and that of
+`<!-- markdown: COMMAND -->` the same without a fence. The store of that shell holds every bundle of
+docs/results. A document in docs/results is the output of the
 `deadheat audit` command in its heading; workloads.md is that of docs/workload_results.py.
 """
 
@@ -22,13 +23,13 @@ from deadheat.store.bundle import import_runs, open_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-NAMES = ("evidence", "engine-design", "reliability", "reliability-faults", "cluster")
+NAMES = ("evidence", "engine-design", "reliability", "reliability-faults", "cluster", "workloads")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
 DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))
 
-BLOCK = re.compile(r"^<!-- figures: (.+?) -->$\n(.*?)^<!-- end -->$", re.M | re.S)
-OPENING = re.compile(r"^<!-- figures:", re.M)
+BLOCK = re.compile(r"^<!-- (figures|markdown): (.+?) -->$\n(.*?)^<!-- end -->$", re.M | re.S)
+OPENING = re.compile(r"^<!-- (?:figures|markdown):", re.M)
 AUDIT = re.compile(r"^- `(deadheat audit .+ -o docs/results/(\S+))`$", re.M)
 
 
@@ -74,10 +75,10 @@ def page_of(text: str, environment: dict[str, str]) -> str:
         raise FigureError("a `<!-- figures: COMMAND -->` has no `<!-- end -->`")
 
     def regenerated(block: re.Match[str]) -> str:
-        command = block[1]
-        return (
-            f"<!-- figures: {command} -->\n```\n{output_of(command, environment)}```\n<!-- end -->"
-        )
+        kind, command, _ = block.groups()
+        fence = "```\n" if kind == "figures" else ""
+        output = output_of(command, environment)
+        return f"<!-- {kind}: {command} -->\n{fence}{output}{fence}<!-- end -->"
 
     return BLOCK.sub(regenerated, text)
 

@@ -12,14 +12,11 @@ from pathlib import Path
 from deadheat.report import format
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.cautions import cautions
-from deadheat.report.findings.heading import command_line, heading
-from deadheat.report.findings.headline import answer, trust
-from deadheat.report.findings.measured import measured
-from deadheat.report.findings.profile import Prediction, Profile, mover_text, profile
+from deadheat.report.findings.conclusion import answer, trust
+from deadheat.report.findings.heading import command_line, heading, measured
+from deadheat.report.findings.profile import Prediction, Profile, interval_text, mover_text, profile
 from deadheat.report.formats.markdown import code, escape, table
-from deadheat.report.formats.profile_table import profile_columns
-from deadheat.report.formats.short_table import remarks, short_columns
-from deadheat.report.model.column import Column
+from deadheat.report.formats.tables import Column, profile_columns, remarks, short_columns
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import draw
@@ -84,19 +81,14 @@ def _predictions(overview: Profile) -> list[Column]:
 
 def _prediction(each: Prediction) -> tuple[str, ...]:
     more = format.NONE if each.cpu_us_more is None else f"{each.cpu_us_more:+,.1f}"
-    agreement = each.agreement
-    if agreement is None:
+    if each.tau_b is None:
         return (each.workload, format.NONE, format.NONE, format.NONE, more)
-    interval = format.UNKNOWN
-    if agreement.has_interval:
-        interval = f"[{agreement.low:.2f}, {agreement.high:.2f}]"
-    tau_b = f"{agreement.tau_b:.2f} {interval}"
-    inverted = f"{len(agreement.inversions)}"
-    return (each.workload, tau_b, f"{agreement.contenders}", inverted, more)
+    tau_b = f"{each.tau_b:.2f} {interval_text(each)}"
+    return (each.workload, tau_b, f"{each.servers}", f"{len(each.inversions)}", more)
 
 
 def _moves(each: Prediction) -> str:
-    none = "no server changes its place" if each.agreement else "not ranked, so nothing to compare"
+    none = "no server changes its place" if each.servers else "not ranked, so nothing to compare"
     moved = "; ".join(map(mover_text, each.movers)) or none
     return f"- **{escape(each.workload)}**: {escape(moved)}"
 

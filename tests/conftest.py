@@ -6,7 +6,7 @@ import pytest
 
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator_version
-from deadheat.measure.world import World, split_cpus
+from deadheat.measure.world import LoadSide, World, split_cpus
 
 # A shell ignores SIGINT for what it runs in the background, and so would every command of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -30,16 +30,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), 1)
         engine = Engine()
         version = generator_version(engine, host)
+        logs = tmp_path_factory.mktemp("logs")
         yield World(
             server_host=host,
-            load_host=host,
             server_cpus=tuple(server_cpus),
-            load_cpus=tuple(load_cpus),
+            loads=(LoadSide(host, tuple(load_cpus), engine, logs),),
             generator=engine,
             generator_version=version,
-            engine=engine,
             engine_version=version,
-            logs=tmp_path_factory.mktemp("logs"),
+            server_engine=engine,
+            logs=logs,
         )
 
 

@@ -19,8 +19,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 PRINTS = (
     "output.py",
     "console.py",
-    *(f"host/agent/{name}.py" for name in ("command", "requests", "session")),
-    "host/batch_runner.py",
+    *(f"host/agent/{name}.py" for name in ("command", "requests")),
+    "host/batch.py",
     "load/several.py",
 )
 # Clear the screen, hide text, one-character CSI, return, reverse the direction, hide a space.

@@ -9,7 +9,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
     *(
         "cli",
-        "site",
         "serve",
         "audit",
         "cluster",
@@ -25,7 +24,7 @@ ROOMS = (
     *("load", "host", "stats"),
 )
 REPORT_ROOMS = ("picture", "formats", "findings", "model")
-LINES_MAX = 400
+LINES_MAX = 500
 SQL = re.compile(
     r"\bSELECT\b.*|\b(?:INSERT|REPLACE) INTO\b.*|\bUPDATE \w+ SET\b.*|\bDELETE FROM\b.*"
     r"|\b(?:CREATE|DROP|ALTER) (?:TABLE|INDEX|VIEW|TRIGGER)\b.*|\bPRAGMA \w+.*"

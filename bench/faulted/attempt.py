@@ -25,7 +25,7 @@ LEAVE_S_MAX = 25.0  # for the processes that a killed command leaves
 SILENT_S = 4.0  # when a stopped agent counts as hung; 120 s without the hook
 STOP_S_MAX = 1.0
 WAIT_S = 0.5
-CODES = {0, 1, 3, 4, 130}  # docs/exit-codes.md
+CODES = {0, 1, 3, 4, 130}  # docs/scripts.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _left(sandbox: Sandbox, traces: Traces | None) -> list[str]:
 
 
 def _misbehavior(outcome: Outcome, fault: Fault | None) -> list[str]:
-    """A traceback, and an exit code that docs/exit-codes.md does not have."""
+    """A traceback, and an exit code that docs/scripts.md does not have."""
     failures = []
     for words in ("Traceback (most recent", "Exception ignored", "panicked at"):
         if words in outcome.stderr:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deadheat.build.builder import Builder
-from deadheat.campaign import revision, slice_block
+from deadheat.campaign import block, revision
 from deadheat.cli import main
 from deadheat.host import agent_host, local
-from deadheat.measure import attempt, starter
+from deadheat.measure import starter
 from deadheat.store import Store, TrialRecord
 
 descriptor, settings = int(sys.argv[1]), json.loads(sys.argv[2])
@@ -53,10 +53,9 @@ def contained(host: local.LocalHost, _: str | None = None, *values: Any, **optio
 watch(Builder, "_make", "build")
 watch(revision, "_make", "build")
 watch(starter.Starter, "start", "start")
-watch(attempt, "warm", "warm-up")
-watch(slice_block, "measure_slice", "slice")
+watch(starter, "warm", "warm-up")
+watch(block, "measure_slice", "slice")
 watch(Store, "add_trials", "store")
-watch(attempt, "stop", "stop")
 watch(starter, "stop", "stop")
 add_trials, open_host = Store.add_trials, local.LocalHost.__init__
 Store.add_trials = acknowledge  # type: ignore[method-assign,assignment]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.host.agent.cgroup import cgroup_candidates
-from deadheat.host.agent.kernel_files import numbered, read_text
+from deadheat.host.agent.kernel import numbered, read_text, start_ticks
 from deadheat.host.agent.listeners import listening_sockets, sockets_of
-from deadheat.host.agent.processes import start_ticks
 
 MARK = "DEADHEAT_FAULT"  # an environment variable, which every process of a run inherits
 PARTS = ("agent", "engine", "master", "worker", "control")

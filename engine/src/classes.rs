@@ -128,10 +128,10 @@ impl Class {
 mod tests {
     use super::*;
 
-    /// Reads the table in docs/engine.md.
+    /// Reads the table in docs/engine-classes.md.
     #[test]
     fn classes_have_the_documented_exit_codes() {
-        let page = include_str!("../../docs/engine.md");
+        let page = include_str!("../../docs/engine-classes.md");
         for class in Class::ALL {
             let row =
                 page.lines().find(|line| line.starts_with(&format!("| `{}` |", class.name())));

@@ -1,6 +1,6 @@
 //! Signs that the client, not the server, was the limit.
 //!
-//! The gates of a campaign have the same names and thresholds; see docs/engine.md.
+//! The gates of a campaign have the same names and thresholds; see docs/engine-document.md.
 
 use serde::Serialize;
 

@@ -272,7 +272,7 @@ fn client_part(run: &Run) -> ClientPart {
 
 /// What the rate is over. In a slice of a closed loop, the mean over the connections of the time
 /// that the counted requests took, each from the end of the one before: requests / this is the
-/// number of connections / the mean cycle (docs/engine.md).
+/// number of connections / the mean cycle (docs/engine-slices.md).
 fn elapsed_s(config: &Config, run: &Run) -> f64 {
     match config.slices && !config.is_open_loop() {
         true => run.tallies[1].cycle_ns as f64 / 1e9 / config.connections.max(1) as f64,

@@ -1,4 +1,4 @@
-"""The console of all commands: it prints foreign text without escape sequences."""
+"""The console of all commands: it prints foreign text without escape sequences, in any encoding."""
 
 import os
 from collections.abc import Iterable
@@ -7,6 +7,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from deadheat.foreign_text import printable
+
+PLAIN = str.maketrans(
+    {"╭": "/", "│": "|", "╰": "\\", "─": "-", "–": "-", "…": "...", "µ": "u", "∞": "inf"}
+    | {"█": "#", "▒": ":", "░": ".", "├": "|", "┤": "|"}
+)
 
 
 class _PlainTextConsole(Console):
@@ -34,3 +39,12 @@ def console(*, stderr: bool = False, width: int | None = None, styled: bool = Tr
         color_system="auto" if styled and not os.environ.get("NO_COLOR") else None,
         force_terminal=None if styled else False,
     )
+
+
+def fit(text: str, encoding: str) -> str:
+    """The same text if `encoding` has all its characters; else with plain signs, or escaped."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text

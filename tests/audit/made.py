@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deadheat.audit.case import Case
+from deadheat.audit.beside import Case
 from deadheat.audit.replay import Contender, Replay, Trial
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 from deadheat.protocol.figures import Figure, Figures
 
 Rates = Mapping[str, Sequence[float]]
 
 
-def protocol(**values: Any) -> Protocol:
+def protocol(**values: Any) -> AloneProtocol:
     origin = {
         "figures": "paper",
         "command": "wrk -c 100",
@@ -21,14 +21,14 @@ def protocol(**values: Any) -> Protocol:
         "sources": ["a page"],
         **values.pop("origin", {}),
     }
-    return Protocol.model_validate(
+    return AloneProtocol.model_validate(
         {
             "name": "paper",
             "about": "For a test.",
             "generator": "wrk",
             "connections": [100],
             "duration_s": 10.0,
-            "residency": "alone",
+            "kind": "alone",
             "aggregate": "best",
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 3},

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.audit.case import Case, Defect
-from deadheat.audit.defects import aggregate, connections, counting, limits, rows
-from deadheat.audit.defects.all import FAMILIES, find_defects
+from deadheat.audit.beside import Case
+from deadheat.audit.defects import FAMILIES, aggregate, counting, find_defects, setup
 from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import shipped_figures
+from deadheat.report.model.evidence import Defect
 from tests.audit.made import case, contender, figure, protocol, replay, trial
 
 HERE = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def test_a_clean_comparison_has_no_defects(family: Callable[[Case], Iterator[Def
 def test_detects_connections_closed_after_each_response() -> None:
     published = [figure("A", 400, requests=4000, errors_read=3999), figure("B", 200)]
     contenders = [contender("A", [100]), contender("B", [50], behavior={"keep_alive": False})]
-    defect = only(connections.per_connection(case(contenders, published)))
+    defect = only(counting.per_connection(case(contenders, published)))
     assert defect.rows == ("A", "B")
     assert "then 3,999 read errors in 4,000 requests" in defect.found
     assert "B: our server closes after each response" in defect.found
@@ -42,14 +42,14 @@ def test_detects_connections_closed_after_each_response() -> None:
 def test_accepts_connections_per_request_if_the_protocol_asks_for_them() -> None:
     contenders = [contender("A", [100], behavior={"keep_alive": False})]
     made = case(contenders, [figure("A", 400)], protocol=protocol(keep_alive=False))
-    assert list(connections.per_connection(made)) == []
+    assert list(counting.per_connection(made)) == []
 
 
 def test_detects_dropped_connections() -> None:
     starved = trial(100, gates_failed={"listen_drops": 123.0})
     contenders = [contender("A", [], trials=(starved,)), contender("B", [50])]
     published = [figure("A", 400), figure("B", 200, errors_timeout=3)]
-    defect = only(connections.unserved(case(contenders, published)))
+    defect = only(counting.unserved(case(contenders, published)))
     assert defect.rows == ("A", "B")
     assert "A at 100: now up to 123 connections in a trial dropped" in defect.found
     assert "B at 100: then 3 timeouts" in defect.found
@@ -58,7 +58,7 @@ def test_detects_dropped_connections() -> None:
 def test_detects_unequal_worker_counts() -> None:
     four = contender("A", [], workers=4, trials=(trial(200, cpus_used=4.0),))
     defect = only(
-        rows.workers(case([four, contender("B", [100])], [figure("A", 4), figure("B", 2)]))
+        setup.workers(case([four, contender("B", [100])], [figure("A", 4), figure("B", 2)]))
     )
     assert "1: B; 4: A" in defect.found
     assert "from 1.00 CPUs (B) to 4.00 (A)" in defect.changes
@@ -71,7 +71,7 @@ def test_detects_unequal_responses() -> None:
         figure("B", 2, requests=10, bytes_read=2000.0),
     ]
     contenders = [contender("A", [1], behavior={"head_bytes": 60}), contender("B", [2])]
-    defect = only(rows.payload(case(contenders, published)))
+    defect = only(setup.payload(case(contenders, published)))
     assert "a response then had 80 bytes (A) to 200 (B)" in defect.found
     assert "the head of our servers' responses has 60 bytes (A) to 100 (B)" in defect.found
 
@@ -161,7 +161,7 @@ def test_detects_a_cold_start() -> None:
 
 def test_detects_the_closed_loop_bound() -> None:
     made = Case.of(replay([]), shipped_figures(HERE, "kzmake-2018"), None)
-    defect = only(limits.closed_loop(made))
+    defect = only(setup.closed_loop(made))
     assert len(defect.rows) == 4
     assert defect.connections == (100,)
     assert "0.55 ms for each round trip" in defect.changes
@@ -171,14 +171,14 @@ def test_detects_rows_near_the_clients_ceiling() -> None:
     null = contender("null-server", [120.0], role="control")
     idle = contender("A", [], trials=(trial(100.0, cpus_used=0.8),))
     made = case([idle, contender("B", [50])], [figure("A", 4), figure("B", 2)], null_server=null)
-    assert only(limits.client(made)).rows == ("A",)
+    assert only(setup.client(made)).rows == ("A",)
 
 
 def test_a_saturated_server_is_not_limited_by_the_client() -> None:
     null = contender("null-server", [120.0], role="control")
     busy = contender("A", [], trials=(trial(100.0, cpus_used=0.97),))
     made = case([busy], [figure("A", 4)], null_server=null)
-    assert [*limits.client(made)] == []
+    assert [*setup.client(made)] == []
 
 
 def test_detects_unequal_restarts_and_unlisted_rows() -> None:
@@ -187,8 +187,8 @@ def test_detects_unequal_restarts_and_unlisted_rows() -> None:
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
     )
-    assert only(rows.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
-    assert only(rows.missing_rows(made)).rows == ("WEBrick",)
+    assert only(setup.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
+    assert only(setup.missing_rows(made)).rows == ("WEBrick",)
 
 
 def test_every_defect_has_evidence_and_effect() -> None:

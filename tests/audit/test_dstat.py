@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.audit.dstat import fold, mean_busy
+from deadheat.audit.audit import fold, mean_busy
 
 
 def sample(at_s: float, busy_ticks: int, idle_ticks: int, memory: int = 1000) -> dict[str, Any]:

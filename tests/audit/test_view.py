@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.audit.view import with_defects
+from deadheat.audit.audit import with_defects
 from deadheat.report import RunView, load_view
 from deadheat.report.formats.markdown import escape
 from deadheat.report.model.runs import find_run

@@ -13,7 +13,7 @@ from bench.growth import counts_are_flat, growth
 from bench.long_run import judged, measure, shown
 from bench.never_settling import never_settling
 from bench.process_use import Sample, Use, sample
-from deadheat.protocol import load_protocol
+from deadheat.protocol import Settle, SliceProtocol, load_as
 from deadheat.store import Store
 from tests.report.made import MadeRun
 
@@ -77,8 +77,8 @@ def test_a_process_that_ended_is_left_out() -> None:
 
 def test_protocol_never_settles(tmp_path: Path) -> None:
     path = never_settling(tmp_path, "settle")
-    stopping = load_protocol(tmp_path, str(path)).stopping
-    assert stopping.kind == "settle"
+    stopping = load_as(tmp_path, str(path), SliceProtocol).stopping
+    assert isinstance(stopping, Settle)
     assert (stopping.margin, stopping.confidence) == (0.0001, 0.999999999)
     with pytest.raises(ValueError, match="until the order is settled"):
         never_settling(tmp_path, "quick")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.two_namespaces import REPLAYS, on_cpus
-from deadheat.campaign.lineup import line_up
+from deadheat.campaign.schedule import line_up
 from deadheat.catalog import load_catalog
 from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import shipped_figures

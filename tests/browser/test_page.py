@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.audit.view import with_defects
+from deadheat.audit.audit import with_defects
 from deadheat.report import load_view, write
 from deadheat.report.formats import page
 from deadheat.report.model.runs import find_run
@@ -14,7 +14,7 @@ from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from tests.browser.made_page import decided_run, hostile_run, many_servers_run
 from tests.browser.programs import WEB, chromium_and_node
-from tests.report.test_unknown_interval import with_wide_interval
+from tests.report.test_analysis import with_wide_interval
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from deadheat.site.gallery import Gallery, write_gallery
+from deadheat.serve.gallery import Gallery, write_gallery
 from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node
 from tests.report.made import MadeRun

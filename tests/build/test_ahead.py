@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder
-from deadheat.build.prepare import Candidate
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.catalog import Server
 from deadheat.events import Board, Event, Progress, silent
 from deadheat.host import Completed, ProcessSpec

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from deadheat.build.container_tool import (
+from deadheat.build.image import (
     THREADS_PER_PROCESS_MAX,
     ContainerTool,
     container_tool,

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from deadheat.build.containerfile import BASE_IMAGE, containerfile, image_file
+from deadheat.build.image import BASE_IMAGE, containerfile, image_file
 from deadheat.catalog import selection
 from tests.build.made import MANIFEST, made_server
 

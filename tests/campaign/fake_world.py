@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.build.builder import Builder
-from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.campaign import Conducted, Plan, conduct
 from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import load_server, selection
 from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
-from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.measure.world import LoadSide, World
 from deadheat.store import Store
 from tests.build.made import made_server
 
@@ -60,13 +59,12 @@ class FakeWorld:
         engine = Engine("deadheat-load")
         self.world = World(
             server_host=self.host,
-            load_host=self.host,
             server_cpus=(0,),
-            load_cpus=(1,),
+            loads=(LoadSide(self.host, (1,), engine, folder / "logs"),),
             generator=engine,
             generator_version="0",
-            engine=engine,
             engine_version="0",
+            server_engine=engine,
             logs=folder / "logs",
         )
 
@@ -82,7 +80,7 @@ class FakeWorld:
         for name, server in self.servers.items():
             self.servers[name] = replace(server, ready_after_s=ready_after_s)
 
-    def conduct(self, protocol: Protocol, seed: int = 1, **plan: Any) -> str:
+    def conduct(self, protocol: Conducted, seed: int = 1, **plan: Any) -> str:
         """A whole campaign; returns the run's id."""
         for name, rate in (("null-server", 1e6), ("reference", 1500)):
             self.rates.setdefault(name, rate)

@@ -8,25 +8,8 @@ from typing import Any
 import pytest
 
 from deadheat.host.fake import FakeServer
-from deadheat.protocol import Protocol
 from tests.campaign.fake_world import FakeWorld, greet
-
-
-def alone(**values: Any) -> Protocol:
-    return Protocol.model_validate(
-        {
-            "name": "made",
-            "about": "For a test.",
-            "connections": [10, 100],
-            "duration_s": 0.5,
-            "residency": "alone",
-            "order": "listed",
-            "controls": False,
-            "warmup": {"kind": "none"},
-            "stopping": {"kind": "fixed", "repetitions": 2},
-            **values,
-        }
-    )
+from tests.campaign.made_protocols import alone
 
 
 @pytest.fixture

@@ -2,34 +2,24 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, Estimate, estimate
-from deadheat.protocol import Protocol
-
-
-def made(stopping: dict[str, Any], warmup: dict[str, Any], **values: Any) -> Protocol:
-    return Protocol.model_validate(
-        {
-            "name": "made",
-            "about": "For a test.",
-            "connections": [10, 100],
-            "duration_s": 1.0,
-            "discard_s": 0.5,
-            "controls": False,
-            "warmup": warmup,
-            "stopping": stopping,
-            **values,
-        }
-    )
+from deadheat.campaign.estimate import START_S, Estimate, estimate
+from deadheat.campaign.slice_lengths import BETWEEN_SLICES_S
+from tests.campaign.made_protocols import SETTLE, sliced
 
 
 def fixed(**values: Any) -> Estimate:
-    warmup = {"kind": "fixed", "duration_s": 3.0}
-    return estimate(made({"kind": "fixed", "repetitions": 6}, warmup, **values), ["a", "b", "c"])
+    known: dict[str, Any] = {
+        "connections": [10, 100],
+        "controls": False,
+        "stopping": {"kind": "fixed", "repetitions": 6},
+        "warmup": {"kind": "fixed", "duration_s": 3.0},
+    }
+    return estimate(sliced(**(known | values)), ["a", "b", "c"])
 
 
 def test_adds_up_a_fixed_protocol() -> None:
     estimated = fixed()
-    block_s = 6 * (1.5 + TRIAL_OVERHEAD_S)
+    block_s = 6 * 4 * (0.1 + 0.01 + BETWEEN_SLICES_S)
     assert estimated.trials_per_block == 6
     assert estimated.block_s == pytest.approx(block_s)
     assert estimated.invocation_start_s == pytest.approx(3 * (START_S + 3))
@@ -38,9 +28,8 @@ def test_adds_up_a_fixed_protocol() -> None:
 
 
 def test_most_includes_the_longest_warm_up() -> None:
-    warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 10.0}
-    estimated = estimate(made({"kind": "fixed", "repetitions": 1}, warmup), ["a", "b"])
-    assert estimated.most_s - estimated.least_s == pytest.approx(2 * 9.0)
+    estimated = fixed(warmup={"kind": "steady", "least_s": 1.0, "limit_s": 10.0})
+    assert estimated.most_s - estimated.least_s == pytest.approx(3 * 9.0)
 
 
 def test_fixed_warm_up_adds_no_search_time() -> None:
@@ -55,11 +44,10 @@ def test_controls_add_trials() -> None:
 
 
 def test_budget_limits_a_race_to_settle() -> None:
-    stopping = {"kind": "settle", "budget_s": 60.0, "invocations": 3, "blocks_min": 4}
-    estimated = estimate(made(stopping, {"kind": "none"}), ["a", "b"])
-    assert estimated.least_s == 60.0
-    assert estimated.most_s == 60.0, "the budget is a hard cap"
-    assert "within 3 %, or after 1 min" in estimated.rule
+    estimated = fixed(stopping=SETTLE | {"budget_s": 10})
+    assert estimated.least_s == 10.0
+    assert estimated.most_s == 10.0, "the budget is a hard cap"
+    assert "within 3 %, or after 10 s" in estimated.rule
 
 
 def test_estimate_has_json_and_text() -> None:

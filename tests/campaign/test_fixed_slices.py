@@ -9,12 +9,12 @@ import pytest
 
 from deadheat.cli.board_view import status
 from deadheat.events import Board, Progress
-from deadheat.protocol import Protocol
+from deadheat.protocol import SliceProtocol
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced
 
 
-def repeated(repetitions: int, invocations: int, **values: Any) -> Protocol:
+def repeated(repetitions: int, invocations: int, **values: Any) -> SliceProtocol:
     stopping = {"kind": "fixed", "repetitions": repetitions, "invocations": invocations}
     return sliced(stopping=stopping, **values)
 
@@ -65,12 +65,6 @@ def test_a_large_field_has_its_repetitions_in_groups(tmp_path: Path) -> None:
 def test_several_levels_share_a_block(fake: FakeWorld) -> None:
     fake.conduct(repeated(2, 1, connections=[1, 10]))
     assert blocks_of(fake) == {"fast": 2, "middle": 2, "slow": 2}
-
-
-def test_the_budget_of_a_race_to_settle_does_not_end_it(fake: FakeWorld) -> None:
-    stopping = {"kind": "fixed", "repetitions": 4, "invocations": 2, "budget_s": 1}
-    fake.conduct(sliced(stopping=stopping))
-    assert set(blocks_of(fake).values()) == {4}
 
 
 def test_a_resumed_run_has_as_many_repetitions_as_a_whole_one(fake: FakeWorld) -> None:

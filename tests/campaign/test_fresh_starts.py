@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from deadheat.campaign.fresh_starts import UNSTEADY_MAX, FreshStarts
-from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.campaign.run import RaceContext
+from deadheat.campaign.standings import Standings
 from deadheat.measure.warm_instance import WarmInstance
-from deadheat.protocol import Protocol
+from deadheat.protocol import SliceProtocol
 
 BUDGET_S = 100.0
 
@@ -47,11 +48,12 @@ class FakeStandings:
         return SimpleNamespace(estimate=robust, instances=counts, slices=20 * counts), names
 
 
-def protocol(**slices: Any) -> Protocol:
-    return Protocol.model_validate(
+def protocol(**slices: Any) -> SliceProtocol:
+    return SliceProtocol.model_validate(
         {
             "name": "made",
             "about": "For a test.",
+            "kind": "slices",
             "connections": [10],
             "duration_s": 0.1,
             "slices": {"rounds": 10, "starts_share": 0.1, **slices},
@@ -74,6 +76,11 @@ def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmI
     return cast(WarmInstance, made)
 
 
+def fresh_starts(standings: FakeStandings, now_s: float = 10, **slices: Any) -> FreshStarts:
+    run = SimpleNamespace(protocol=protocol(**slices), ends_s=BUDGET_S, now_s=lambda: now_s)
+    return FreshStarts(cast(RaceContext, run), cast(Standings, standings))
+
+
 def due(
     standings: FakeStandings,
     instances: list[WarmInstance],
@@ -83,10 +90,10 @@ def due(
     **slices: Any,
 ) -> list[str]:
     """The contenders that get a fresh instance after one block of all."""
-    fresh = FreshStarts(protocol(**slices), cast(SliceStandings, standings))
+    fresh = fresh_starts(standings, now_s, **slices)
     fresh.note_block(instances, loaded_s)
     names = [each.name for each in instances]
-    return fresh.due(instances, names, now_s)
+    return fresh.due(instances, names)
 
 
 def test_those_with_the_fewest_instances_come_first_whatever_their_starts_take() -> None:
@@ -106,7 +113,7 @@ def test_few_instances_are_replaced_after_a_block_whatever_a_start_takes() -> No
 def test_few_is_what_the_budget_allows() -> None:
     """A block of each takes 1.28 s, and the budget is 100 s. Cheap starts come first."""
     standings = FakeStandings({"java": 1, "go": 1})
-    fresh = FreshStarts(protocol(), cast(SliceStandings, standings))
+    fresh = fresh_starts(standings)
     assert fresh.instances_affordable() == {"java": 4, "go": 4}
     for java_s, java, go in [(10, 4, 4), (25, 3, 4), (45, 2, 3), (200, 2, 2)]:
         fresh.note_block([instance("java", java_s, 1), instance("go", 1, 2)], 1.28)
@@ -120,7 +127,7 @@ def test_contender_has_few_instances_below_what_the_budget_allows() -> None:
 
 
 def test_starts_that_never_became_steady_are_not_counted_for_what_the_budget_allows() -> None:
-    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"cold": 1, "go": 1})))
+    fresh = fresh_starts(FakeStandings({"cold": 1, "go": 1}))
     fresh.note_block([instance("cold", 45, 1, kind="none"), instance("go", 1, 2)], 1.28)
     assert fresh.instances_affordable() == {"cold": 4, "go": 4}
 
@@ -132,12 +139,12 @@ def test_a_contender_with_cheap_starts_has_more_instances() -> None:
 
 
 def test_the_time_of_an_instance_is_that_of_all_its_blocks() -> None:
-    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"a": 4})))
+    fresh = fresh_starts(FakeStandings({"a": 4}))
     running = [instance("a", 1, 1)]
     fresh.note_block(running, 5)
-    assert fresh.due(running, ["a"], 10) == []
+    assert fresh.due(running, ["a"]) == []
     fresh.note_block(running, 5)
-    assert fresh.due(running, ["a"], 10) == ["a"]
+    assert fresh.due(running, ["a"]) == ["a"]
 
 
 def test_a_third_instance_is_worth_more_than_a_fourth() -> None:
@@ -162,11 +169,11 @@ def test_bug_an_instance_that_was_not_steady_at_a_noisy_moment_ran_to_the_end() 
 def unsteady_starts(loaded_s: float) -> list[str]:
     """Who is due after as many starts in a row that were not steady as are repeated at once."""
     standings = FakeStandings({"cold": 1, "go": 2})
-    fresh = FreshStarts(protocol(), cast(SliceStandings, standings))
+    fresh = fresh_starts(standings)
     for number in range(1, UNSTEADY_MAX + 1):
         running = [instance("cold", 6, number, kind="none"), instance("go", 1, 99)]
         fresh.note_block(running, loaded_s)
-    return fresh.due(running, ["cold", "go"], 50)
+    return fresh.due(running, ["cold", "go"])
 
 
 def test_a_contender_that_is_never_steady_comes_last_and_within_the_share() -> None:
@@ -181,10 +188,10 @@ def test_alike_instances_get_more_slices_instead_of_fresh_starts() -> None:
 
 
 def test_an_instance_that_has_run_no_block_stays() -> None:
-    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"a": 1, "b": 1})))
+    fresh = fresh_starts(FakeStandings({"a": 1, "b": 1}))
     running = [instance("a", 1, 1), instance("b", 1, 2)]
     fresh.note_block(running[:1], 1.0)
-    assert fresh.due(running, ["a", "b"], 10) == ["a"]
+    assert fresh.due(running, ["a", "b"]) == ["a"]
 
 
 @pytest.mark.parametrize(("left_s", "replaced"), [(5, ["go"]), (2, [])])

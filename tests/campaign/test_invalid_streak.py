@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.failures import failure_of
-from deadheat.campaign.invalid_streak import BLOCKS_MIN, TRIALS_MAX, InvalidStreak, Noisy, Out
+from deadheat.campaign.failures import BLOCKS_MIN, TRIALS_MAX, InvalidStreak, Noisy, Out, failure_of
 from deadheat.errors import Unmeasurable
 from deadheat.events import Event
 from deadheat.host import Sample
@@ -66,7 +65,7 @@ def test_one_disturbance_of_a_large_field_does_not_end_the_race() -> None:
 
 def test_instances_with_other_numbers_are_of_one_block() -> None:
     """In slices, a block has first and second instances, and was counted twice."""
-    streak = InvalidStreak(sliced=True)
+    streak = InvalidStreak()
     for block in range(1, BLOCKS_MIN):
         for number in range(3 * TRIALS_MAX):
             trial = replace(invalid(block), invocation=1 + number % 2)
@@ -130,14 +129,11 @@ def noisy_until(fake: FakeWorld, quiet_at_s: float) -> None:
     fake.host.sample = sample  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("values", [{}, {"slices": None, "duration_s": 0.4}])
-def test_bug_a_race_at_a_noisy_time_ended_with_nothing(
-    tmp_path: Path, values: dict[str, Any]
-) -> None:
+def test_bug_a_race_at_a_noisy_time_ended_with_nothing(tmp_path: Path) -> None:
     """It waits until the machine is quiet, says so, and settles within its budget."""
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
     noisy_until(fake, 9.5)
-    fake.conduct(sliced(controls=False, **values))
+    fake.conduct(sliced(controls=False))
     (waits,) = [trouble for trouble in fake.troubles() if "the race waits" in trouble]
     assert "the last 10 trials were invalid, " in waits
     assert "the machine is busy: other processes use 50 % of these CPUs" in waits

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.lineup import line_up
+from deadheat.campaign.schedule import line_up
 from deadheat.catalog import Catalog, load_catalog
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 from deadheat.protocol.figures import Figure, Figures
 from tests.build.made import MANIFEST, made_server
 
@@ -21,14 +21,14 @@ setting = "four"
 """
 
 
-def replay(**values: Any) -> Protocol:
-    return Protocol.model_validate(
+def replay(**values: Any) -> AloneProtocol:
+    return AloneProtocol.model_validate(
         {
             "name": "made",
             "about": "For a test.",
             "connections": [10],
             "duration_s": 1.0,
-            "residency": "alone",
+            "kind": "alone",
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 3},
             "origin": {

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from deadheat.campaign.standings import Standings
-from deadheat.events import Progress
 from deadheat.host import Sample
-from deadheat.host.fake import FakeServer
-from deadheat.protocol import Protocol
-from tests.campaign.fake_world import FakeWorld, greet
-from tests.campaign.made_protocols import SETTLE, fixed
+from deadheat.protocol import protocol_of
+from tests.campaign.fake_world import FakeWorld
+from tests.campaign.made_protocols import alone, fixed, sliced
 
 Order = list[tuple[str, int]]
 
@@ -47,29 +45,25 @@ def test_the_order_is_random_and_the_seed_makes_it_again(tmp_path: Path) -> None
         folder.mkdir()
         fake = FakeWorld(folder, fast=3000, middle=2000, slow=1000)
         fake.conduct(fixed(), seed)
-        orders.append(fake.order())
+        orders.append([name for name, _ in fake.slices])
         assert fake.rows("SELECT seed FROM run") == [{"seed": seed}]
     assert orders[0] == orders[1]
     assert orders[0] != orders[2]
-    assert len({tuple(block) for block in batches(orders[0], 6)}) > 1  # anew in every block
-
-
-def test_a_listed_order_is_kept(fake: FakeWorld) -> None:
-    fake.conduct(fixed(order="listed"))
-    assert fake.order() == list(itertools.product(("fast", "middle", "slow"), (10, 100))) * 3
+    assert len({tuple(orders[0][at : at + 3]) for at in range(0, 18, 3)}) > 1  # anew in each round
 
 
 def test_one_server_runs_at_a_time(fake: FakeWorld) -> None:
-    fake.conduct(fixed(controls=True))
-    assert fake.running == [[name] for name, _ in fake.loads]
-    assert len(fake.loads) == 2 * 3 * 5
+    fake.conduct(fixed(controls=True, connections=[10]))
+    assert fake.running == [[name] for name, _ in fake.slices]
+    assert len(fake.slices) == 3 * 5
 
 
 def test_client_and_server_are_kept_apart(fake: FakeWorld) -> None:
     fake.conduct(fixed())
     starts = [spec for call, spec in fake.host.calls if call == "start"]
     assert {spec.cpus for spec in starts} == {(0,)}
-    assert {spec.cpus for _, spec in fake.loads} == {(1,)}
+    loads = [spec for call, spec in fake.host.calls if call == "converse"]
+    assert {spec.cpus for spec in loads if "--slices" in spec.command} == {(1,)}
 
 
 def test_nothing_is_left_running(fake: FakeWorld) -> None:
@@ -77,18 +71,6 @@ def test_nothing_is_left_running(fake: FakeWorld) -> None:
     assert fake.left_running() == []
     ended = fake.rows("SELECT ended FROM instance")
     assert [json.loads(row["ended"]) for row in ended] == [{"how": "exit 0"}] * 3
-
-
-def test_repetitions_are_spread_over_fresh_starts(fake: FakeWorld) -> None:
-    fake.conduct(
-        fixed(stopping={"kind": "fixed", "repetitions": 5, "invocations": 2}, connections=[1])
-    )
-    places = [(trial["invocation"], trial["block"]) for trial in fake.trials()]
-    assert places[::3] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
-    starts = fake.rows("SELECT contender_id, invocation FROM instance ORDER BY id")
-    assert sorted((row["contender_id"], row["invocation"]) for row in starts) == [
-        *[(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
-    ]
 
 
 def test_the_card_is_asked_for_once_and_kept(fake: FakeWorld) -> None:
@@ -100,33 +82,9 @@ def test_the_card_is_asked_for_once_and_kept(fake: FakeWorld) -> None:
     assert behaviors[3:] == [None] * 3
 
 
-def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
-    fake.conduct(fixed(stopping=SETTLE, connections=[10]))
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    assert json.loads(run["conclusion"])["why"] == "settled"
-    assert fake.host.now_s() < 600
-    assert {trial["invocation"] for trial in fake.trials()} >= {1, 2}
-
-
-def test_a_fixed_protocol_never_ends_settled(fake: FakeWorld) -> None:
-    """Regression: a fixed protocol whose pairs were decided ended as "settled"."""
-    fake.conduct(fixed(stopping={"kind": "fixed", "repetitions": 8}, connections=[10]))
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    assert json.loads(run["conclusion"])["why"] == "all repetitions done"
-
-
 def test_one_server_alone_is_not_settled_without_a_valid_trial() -> None:
     """Regression: a server that answered nothing rightly was "settled"."""
-    assert not Standings(fixed(stopping=SETTLE), ["alone"]).last_look().settled
-
-
-def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> None:
-    fake = FakeWorld(tmp_path, slow=1000, fast=1020)
-    fake.noise = 0.3
-    fake.conduct(fixed(stopping=SETTLE | {"budget_s": 60}, connections=[10]))
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    assert json.loads(run["conclusion"])["why"] == "budget spent"
-    assert 30 < fake.host.now_s() <= 62
+    assert not Standings(sliced(), ["alone"]).last_look().settled
 
 
 def test_controls_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:
@@ -140,76 +98,22 @@ def test_controls_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None
         assert {name for name, _ in block} == set(roles)
 
 
-def most_at_once(fake: FakeWorld) -> int:
-    """The most processes that lived at the same time."""
-    alive, most = set(), 0
-    started = (str(number) for number in itertools.count(1))
-    for call, what in fake.host.calls:
-        if call == "start":
-            alive.add(next(key for key in started if key in fake.host.processes))
-        elif call == "stop":
-            alive.discard(what)
-        most = max(most, len(alive))
-    return most
-
-
-def test_contenders_that_do_not_fit_run_in_further_heats(fake: FakeWorld) -> None:
-    stopping = {"kind": "fixed", "repetitions": 2}
-    fake.conduct(fixed(at_once=2, controls=True, connections=[10], stopping=stopping))
-    heats: dict[int, list[str]] = {}
-    for trial in fake.trials():
-        heats.setdefault(trial["heat"], []).append(trial["name"])
-    assert sorted(heats) == [1, 2]
-    assert sorted(len(names) for names in heats.values()) == [2 * 3, 2 * 4]
-    assert all({"null-server", "reference"} <= set(names) for names in heats.values())
-    everyone = [name for names in heats.values() for name in names]
-    assert {everyone.count(name) for name in ("fast", "middle", "slow")} == {2}
-    assert len({trial["block"] for trial in fake.trials()}) == 4
-    assert most_at_once(fake) == 4
-
-
-def test_memory_decides_how_many_are_started(
-    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = fake.host.sample
-    monkeypatch.setattr(
-        fake.host,
-        "sample",
-        lambda at_s, processes: replace(sample(at_s, processes), memory_available_bytes=1 << 20),
-    )
-    fake.conduct(fixed())
-    assert most_at_once(fake) == 1
-    assert [trial["heat"] for trial in fake.trials()] == [1] * 6 + [2] * 6 + [3] * 6
-
-
-def test_the_ceiling_is_known_before_the_first_contender(fake: FakeWorld) -> None:
-    fake.rates["null-server"] = 3500.0
-    warmup = {"kind": "fixed", "duration_s": 1.0}
-    fake.conduct(fixed(controls=True, connections=[10], warmup=warmup))
-    failed = fake.rows(
-        "SELECT DISTINCT name FROM gate JOIN trial ON trial.id = gate.trial_id"
-        " JOIN contender ON contender.id = contender_id WHERE code = 'ceiling' AND NOT passed"
-    )
-    assert [row["name"] for row in failed] == ["fast"]
-    read = fake.rows("SELECT count(*) AS n FROM gate WHERE code = 'ceiling'")
-    assert read == [{"n": 9 + 3}]  # of each contender and the reference, from the first block on
-
-
 def test_a_clock_that_drops_fails_a_gate_and_each_server_has_its_own(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It drops by 3 % a block, and is compared with the highest; the slow server's is lower."""
+    """By 3 % a repetition, compared with the highest; the clock of the slow server is lower."""
     sample = fake.host.sample
 
     def busy(at_s: float, processes: Sequence[str]) -> Sample:
         loaded = fake.loads[-1][0] if fake.loads else ""
-        block = (len(fake.loads) - 1) // 3
+        block = (len(fake.loads) - 1) % 3
         khz = (2000 if loaded == "slow" else 3000) * (100 - 3 * block) // 100
         ticks = {0: (int(at_s * 100), *(0,) * 7)}
         return replace(sample(at_s, processes), cpu_ticks=ticks, cpu_khz={0: khz})
 
     monkeypatch.setattr(fake.host, "sample", busy)
-    fake.conduct(fixed(connections=[10]))
+    stopping = {"kind": "fixed", "repetitions": 3}
+    fake.conduct(alone(connections=[10], stopping=stopping))
     read = fake.rows(
         "SELECT block, name, passed FROM gate JOIN trial ON trial.id = gate.trial_id"
         " JOIN contender ON contender.id = contender_id WHERE code = 'frequency'"
@@ -217,14 +121,6 @@ def test_a_clock_that_drops_fails_a_gate_and_each_server_has_its_own(
     passed = {(row["block"], row["name"]): row["passed"] for row in read}
     names = ("fast", "middle", "slow")
     assert passed == {(2, name): 1 for name in names} | {(3, name): 0 for name in names}
-
-
-def test_progress_leaves_out_what_a_lost_contender_had_left(fake: FakeWorld) -> None:
-    fake.servers["slow"] = FakeServer(answer=greet, dies_after_s=5.0, exit_code=7)
-    fake.conduct(fixed())
-    counts = [event for event in fake.events if isinstance(event, Progress) and event.of]
-    assert counts
-    assert all(event.done < (event.of or 0) for event in counts)
 
 
 def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:
@@ -259,12 +155,12 @@ def test_warming_goes_on_until_the_rate_is_steady(fake: FakeWorld) -> None:
 
 
 def test_the_machine_and_the_command_are_kept(fake: FakeWorld) -> None:
-    fake.conduct(fixed())
+    fake.conduct(fixed(awake=True))
     hosts = fake.rows("SELECT role, cpus FROM host ORDER BY role")
     assert hosts == [{"role": "load", "cpus": "[1]"}, {"role": "server", "cpus": "[0]"}]
     (run,) = fake.rows("SELECT command, protocol FROM run")
     assert json.loads(run["command"]) == ["deadheat", "run"]
-    assert Protocol.model_validate_json(run["protocol"]) == fixed()
+    assert protocol_of(json.loads(run["protocol"])) == fixed(awake=True)
     (build, *_) = fake.rows("SELECT server, files, toolchains FROM build ORDER BY id")
     assert build["server"] == "fast"
     assert "main.c" in json.loads(build["files"])

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,38 +15,12 @@ from deadheat.measure.contender import Contender
 from deadheat.store import Store, StoreError, TrialRecord
 from deadheat.store.run_argument import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
-from tests.campaign.made_protocols import SETTLE, fixed
+from tests.campaign.made_protocols import alone, fixed, sliced
 
 
 @pytest.fixture
 def fake(tmp_path: Path) -> FakeWorld:
     return FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
-
-
-def test_a_server_that_dies_is_taken_out_and_the_rest_goes_on(fake: FakeWorld) -> None:
-    fake.servers["middle"] = replace(
-        fake.servers["middle"], dies_after_s=3.2, exit_code=-9, log="out of memory\n"
-    )
-    fake.conduct(fixed())
-    of_middle = [trial for trial in fake.trials() if trial["name"] == "middle"]
-    *before, last = of_middle
-    assert {trial["state"] for trial in before} == {"ok"}
-    assert (last["state"], last["reason"]) == (
-        "failed",
-        "middle died under load (signal 9)\nout of memory",
-    )
-    assert len(of_middle) < 6
-    assert [name for name, _ in fake.order()].count("fast") == 6
-    assert [name for name, _ in fake.order()].count("slow") == 6
-    assert any("middle died under load" in trouble for trouble in fake.troubles())
-    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
-
-
-def test_a_server_that_died_starts_again_in_the_next_invocation(fake: FakeWorld) -> None:
-    fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=2)
-    fake.conduct(fixed(stopping={"kind": "fixed", "repetitions": 4, "invocations": 2}))
-    seen = {trial["invocation"] for trial in fake.trials() if trial["name"] == "slow"}
-    assert seen == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +70,7 @@ def test_a_server_that_was_right_once_only_is_not_measured(fake: FakeWorld) -> N
 def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
     """Regression: it was frozen all the same, and died once more in its first trial."""
     fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=0.5, log="bye\n")
-    fake.conduct(fixed(warmup={"kind": "fixed", "duration_s": 1.0}))
+    fake.conduct(alone(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert {name for name, _ in fake.order()} == {"fast", "middle"}
     fault = "slow died during its warm-up (exit 0)"
     again = [f"{fault}; it is started again ({number} of 3 times)" for number in (2, 3)]
@@ -120,7 +95,7 @@ def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
     """Regression: after the last contender was out, the controls raced on alone."""
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
-        fake.conduct(fixed(controls=True, connections=[10], stopping=SETTLE))
+        fake.conduct(sliced())
     assert fake.trials() == []
     assert fake.left_running() == []
 
@@ -148,8 +123,9 @@ def test_a_server_whose_answers_vary_is_reported_unless_that_is_meant(fake: Fake
     assert fake.troubles()[0].endswith("if they are meant to: --any-body")
     fake.conduct(fixed(), extra=(replace(own, body_varies=True),))
     assert "own" in {name for name, _ in fake.order()}
-    assert {("--any-body" in spec.command) for name, spec in fake.loads if name == "own"} == {True}
-    assert not any("--any-body" in spec.command for name, spec in fake.loads if name == "slow")
+    loads = [spec.command for call, spec in fake.host.calls if call == "converse"]
+    with_any_body = [command for command in loads if "--any-body" in command]
+    assert len(with_any_body) == 2  # of its two levels, and of no other server
 
 
 def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:
@@ -164,13 +140,13 @@ def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> 
 
 
 def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
-    def interrupt(loads: int) -> None:
-        if loads == 7:
+    def interrupt(*_: object) -> None:
+        if len(fake.slices) == 5:  # in the second block
             raise KeyboardInterrupt
 
-    fake.before_load = interrupt
-    run_id = fake.conduct(fixed())
-    assert len(fake.trials()) == 7
+    fake.before_slice = interrupt
+    run_id = fake.conduct(fixed(connections=[10]))
+    assert len(fake.trials()) == 3
     (run,) = fake.rows("SELECT id, state, conclusion, ended_at FROM run")
     assert (run["id"], run["state"]) == (run_id, "interrupted")
     assert json.loads(run["conclusion"])["why"] == "interrupted"
@@ -184,17 +160,17 @@ def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
 def test_a_full_disk_ends_the_run_and_everything_in_it(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_trial, added = Store.add_trial, itertools.count(1)
+    add_trials, added = Store.add_trials, itertools.count(1)
 
-    def until_full(store: Store, record: TrialRecord) -> int:
-        if next(added) > 4:
+    def until_full(store: Store, records: Sequence[TrialRecord]) -> list[int]:
+        if next(added) > 1:
             raise StoreError("the store cannot be written: disk full")
-        return add_trial(store, record)
+        return add_trials(store, records)
 
-    monkeypatch.setattr(Store, "add_trial", until_full)
+    monkeypatch.setattr(Store, "add_trials", until_full)
     with pytest.raises(StoreError, match="disk full"):
         fake.conduct(fixed())
-    assert len(fake.trials()) == 4
+    assert len(fake.trials()) == 6
     (run,) = fake.rows("SELECT state, conclusion FROM run")
     assert (run["state"], json.loads(run["conclusion"])["why"]) == (
         "failed",
@@ -240,7 +216,7 @@ def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld)
 
     killed: list[bool] = []
     fake.before_load = kill_first
-    fake.conduct(fixed(warmup={"kind": "fixed", "duration_s": 1.0}))
+    fake.conduct(alone(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
     (trouble, *_) = fake.troubles()
     assert "could not be warmed up: deadheat-load ended by signal 9; it is started" in trouble
@@ -250,4 +226,4 @@ def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld)
         " WHERE gate.code = 'steady' AND NOT gate.passed"
     )
     assert unsteady == []
-    assert len(fake.trials()) == 18
+    assert len(fake.trials()) == 12

@@ -14,8 +14,8 @@ from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
 from deadheat.store import Conclusion, Store, StoreError
 from tests.campaign.fake_world import FakeWorld, greet
-from tests.campaign.made_protocols import fixed
-from tests.campaign.test_alone import alone, places, starts
+from tests.campaign.made_protocols import alone, fixed
+from tests.campaign.test_alone import places, starts
 
 RATES = {"a": 3000.0, "b": 2000.0, "c": 1000.0}
 
@@ -210,36 +210,6 @@ def test_a_series_with_a_recovery_is_of_one_process_and_never_goes_on(fake: Fake
     assert set(after) == {"a", "b", "c"}
 
 
-def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
-    """Six blocks in three invocations, interrupted in the fourth: one start is lost."""
-    asked = fixed(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
-    fake.before_load = interrupt_at(20)  # six loads a block
-    run_id = fake.conduct(asked)
-    fake.before_load = lambda _: None
-    fake.resume(run_id)
-    blocks = Counter((row["invocation"], row["block"]) for row in fake.trials())
-    assert blocks == {(1, 1): 6, (1, 2): 6, (2, 1): 6, (2, 2): 2} | {
-        (invocation, block): 6 for invocation in (3, 4) for block in (1, 2)
-    }
-    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
-
-
-def test_progress_of_a_resumed_race_never_passes_its_end(fake: FakeWorld) -> None:
-    """Regression: the trials of an invocation cut short made it "(25 of 24)"."""
-    asked = fixed(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
-    fake.before_load = interrupt_at(20)  # 36 loads are planned; the last 8 are measured again
-    run_id = fake.conduct(asked)
-    fake.before_load = lambda _: None
-    fake.events.clear()
-    fake.resume(run_id)
-    counts = [
-        (event.done, event.of)
-        for event in fake.events
-        if isinstance(event, Progress) and event.what.startswith("invocation")
-    ]
-    assert counts == [(done, 44) for done in range(20, 44)]
-
-
 def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> None:
     """Its process was killed after the last trial, before it was ended."""
     run_id = fake.conduct(fixed())
@@ -247,22 +217,6 @@ def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> No
     fake.resume(run_id)
     assert len(fake.trials()) == trials
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
-
-
-def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> None:
-    stopping = {"kind": "settle", "invocations": 2, "blocks_min": 2, "budget_s": 60, "margin": 0.1}
-    asked = fixed(stopping=stopping)
-    fake.rates |= {"a": 1000, "b": 1000, "c": 1000}
-    fake.noise = 0.3
-    fake.before_load = interrupt_at(40)
-    run_id = fake.conduct(asked)
-    fake.before_load = lambda _: None
-    before = fake.trials()
-    fake.resume(run_id)
-    after = fake.trials()
-    assert after[: len(before)] == before
-    assert after[len(before)]["invocation"] == before[-1]["invocation"] + 1
-    assert after[-1]["at_s"] <= 60
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import cast
 
-from deadheat.campaign.rotation import UP_MAX, Rotation
+from deadheat.campaign.heat import UP_MAX, Rotation
 from deadheat.measure.warm_instance import WarmInstance
 
 

@@ -19,14 +19,14 @@ from deadheat.load import LoadSpec
 from deadheat.measure.database import Database
 from deadheat.measure.load_process import LoadProcess, open_load
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import SliceProtocol
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
 from deadheat.stats.decision import Verdict
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, name_of, workload_of
-from tests.campaign.made_protocols import fixed, sliced
+from tests.campaign.made_protocols import alone, fixed, sliced
 
 HELLO = {"name": "hello", "about": "The least.", "requests": [{"path": "/"}]}
 DEEP = {"name": "deep", "about": "More.", "requests": [{"path": "/deep"}]}
@@ -36,7 +36,7 @@ BOTH = [HELLO, DEEP]
 SHORT = {"kind": "settle", "invocations": 2, "budget_s": 20}
 
 
-def protocol(**values: Any) -> Protocol:
+def protocol(**values: Any) -> SliceProtocol:
     return sliced(**{"workloads": BOTH, **values})
 
 
@@ -155,7 +155,7 @@ def test_a_load_that_the_engine_refuses_leaves_a_server_out_of_that_workload_onl
             raise DeadheatError("the answers differ")
         return open_load(world, spec)
 
-    monkeypatch.setattr("deadheat.measure.attempt.open_load", open_right)
+    monkeypatch.setattr("deadheat.measure.starter.open_load", open_right)
     fake.conduct(protocol(connections=[1, 10], stopping=SHORT))
     assert levels(fake, "deft") == {("hello", 1), ("hello", 10)}
     assert fake.troubles() == ["deft is left out of deep: the answers differ"]
@@ -262,14 +262,6 @@ def test_each_workload_is_warmed_up(fake: FakeWorld, made: Any) -> None:
     ]
 
 
-def test_trials_of_wrk_like_protocols_have_their_workload(fake: FakeWorld) -> None:
-    fake.conduct(fixed(workloads=BOTH, connections=[10], controls=True))
-    assert levels(fake, "quick") == {("hello", 10), ("deep", 10)}
-    sent = {(name, workload_of(spec)) for name, spec in fake.loads}
-    assert ("quick", "deep") in sent
-    assert not {("plain", "deep"), ("reference", "deep")} & sent
-
-
 def test_bug_the_cpu_time_of_a_trial_was_that_of_every_level(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,8 +353,8 @@ def test_the_board_names_the_workload_of_its_rates(fake: FakeWorld) -> None:
 
 
 def test_several_workloads_need_a_race() -> None:
-    with pytest.raises(ValidationError, match="several need residency = 'frozen'"):
-        protocol(residency="alone", slices=None, stopping={"kind": "fixed"})
+    with pytest.raises(ValidationError, match="workloads"):
+        alone(workloads=BOTH)
 
 
 def test_workloads_have_different_names() -> None:

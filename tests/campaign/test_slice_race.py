@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.campaign.standings import Standings
 from deadheat.events import Board
 from deadheat.stats.alpha_spending import Looks
 from tests.campaign.fake_world import FakeWorld
@@ -57,7 +57,7 @@ def test_the_last_look_is_at_everything_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Contenders race on after the order is settled; these slices count in one more look."""
-    monkeypatch.setattr(SliceStandings, "looks", Looks(count=4, ratio=2))
+    monkeypatch.setattr(Standings, "looks", Looks(count=4, ratio=2))
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
     fake.start_slowly(2.0)
     fake.conduct(sliced(stopping=SETTLE | {"invocations": 4, "budget_s": 100}))
@@ -77,7 +77,7 @@ def test_bug_a_race_that_outlasted_its_budget_was_judged_at_3_percent_of_the_err
     fake.conduct(sliced(stopping=SETTLE | {"budget_s": 40}))
     conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
     assert conclusion["race_s"] >= 40
-    looks = SliceStandings.looks
+    looks = Standings.looks
     end = looks.count - 1
     assert (conclusion["why"], conclusion["look"]) == ("budget spent", end)
     assert conclusion["share"] == pytest.approx(looks.share(end, end - 1))

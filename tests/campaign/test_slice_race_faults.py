@@ -136,10 +136,7 @@ def dies_at_first(fake: FakeWorld, server: FakeServer) -> None:
 
 
 @pytest.mark.parametrize("when", ["while it starts", "while it was verified", "during its warm-up"])
-@pytest.mark.parametrize("slices", [{"rounds": 4}, None])
-def test_bug_a_server_killed_during_its_start_was_left_out(
-    fake: FakeWorld, when: str, slices: dict[str, int] | None
-) -> None:
+def test_bug_a_server_killed_during_its_start_was_left_out(fake: FakeWorld, when: str) -> None:
     answered: list[bytes] = []
 
     def answer(request: bytes) -> bytes:
@@ -151,8 +148,7 @@ def test_bug_a_server_killed_during_its_start_was_left_out(
 
     dies_after_s = {"while it starts": 0, "while it was verified": 0.05, "during its warm-up": 0.3}
     dies_at_first(fake, FakeServer(answer, dies_after_s=dies_after_s[when], exit_code=-9))
-    stopping = {"stopping": {"kind": "fixed", "repetitions": 2}} if slices is None else {}
-    fake.conduct(sliced(slices=slices, warmup={"kind": "fixed", "duration_s": 0.5}, **stopping))
+    fake.conduct(sliced(warmup={"kind": "fixed", "duration_s": 0.5}))
     assert "slow" in {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}
     assert fake.rows("SELECT fault FROM contender WHERE fault IS NOT NULL") == []
     (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
@@ -207,7 +203,7 @@ def test_bug_a_link_cut_for_a_moment_cost_its_contender_the_race(
     """The first request over the link failed while the server lived, which was held against it."""
     answers = itertools.chain(["No route to host"] * refused, itertools.repeat(None))
     fake.preflight_error = lambda name: next(answers) if name == "slow" else None
-    fake.world = replace(fake.world, load_host=FarHost(fake.host))
+    fake.world = replace(fake.world, loads=(replace(fake.world.load, host=FarHost(fake.host)),))
     fake.conduct(sliced())
     fault = "slow cannot be loaded: the first request failed: No route to host"
     starts = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
@@ -233,14 +229,12 @@ class Killed(BaseException):
     """Nothing in deadheat handles it, as nothing handles SIGKILL."""
 
 
-@pytest.mark.parametrize("slices", [{"rounds": 4}, None])
 def test_bug_a_resumed_run_past_its_budget_left_contenders_without_a_trial(
-    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch, slices: dict[str, int] | None
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: the first block outlasted the budget, and a SIGKILL hit while it was stored."""
     slow_s = 100.0
     fake.before_slice = lambda *_: fake.host.sleep(slow_s)
-    fake.before_load = lambda _: fake.host.sleep(slow_s)
     insert = store_module._insert_trial
     stored: list[int] = []
 
@@ -252,9 +246,9 @@ def test_bug_a_resumed_run_past_its_budget_left_contenders_without_a_trial(
 
     monkeypatch.setattr(store_module, "_insert_trial", killed)
     with pytest.raises(Killed):
-        fake.conduct(sliced(slices=slices))
+        fake.conduct(sliced())
     monkeypatch.setattr(store_module, "_insert_trial", insert)
-    fake.before_slice, fake.before_load = lambda *_: None, lambda _: None
+    fake.before_slice = lambda *_: None
     (run,) = fake.rows("SELECT id FROM run")
     fake.resume(run["id"])
     measured = {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.catalog import load_catalog, load_server
-from deadheat.catalog.folder import FILES_MAX, copy_folder, hash_files
 from deadheat.catalog.new import copy_server
+from deadheat.catalog.server import FILES_MAX, copy_folder, hash_files
 from deadheat.catalog.toml_lines import BYTES_MAX, FileFault, key_lines, line_of
 from deadheat.errors import DeadheatError
 from deadheat.protocol.figures import read_figures

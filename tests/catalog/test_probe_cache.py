@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import probe_cache
-from deadheat.catalog.probe_cache import ProbeCache
+from deadheat.catalog import toolchain
+from deadheat.catalog.toolchain import ProbeCache
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_old_output_is_probed_again(
 ) -> None:
     assert program.is_file()
     kept(tmp_path)
-    monkeypatch.setattr(probe_cache, "KEPT_S", 0.0)
+    monkeypatch.setattr(toolchain, "KEPT_S", 0.0)
     assert ProbeCache(tmp_path / "home" / "probes.json").get(COMMAND) is None
 
 

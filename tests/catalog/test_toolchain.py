@@ -15,8 +15,7 @@ from deadheat.catalog import (
     load_server,
     missing,
 )
-from deadheat.catalog.probe_cache import ProbeCache
-from deadheat.catalog.toolchain import version_key
+from deadheat.catalog.toolchain import ProbeCache, version_key
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
 from tests.catalog.conftest import MANIFEST, Folders

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import find_root, trust
-from deadheat.catalog.trust import distrust
+from deadheat.catalog import catalog as module
+from deadheat.catalog import find_root
+from deadheat.catalog.catalog import distrust
 from deadheat.errors import DeadheatError
 from tests.catalog.conftest import Folders
 
@@ -53,7 +54,7 @@ def test_uses_a_distrusted_catalog_that_the_user_names(
 
 
 def test_distrusts_a_catalog_of_another_user(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trust, "_trusted_users", lambda: {ANOTHER})
+    monkeypatch.setattr(module, "_trusted_users", lambda: {ANOTHER})
     assert f"{own} belongs to user " in (distrust(own) or "")
 
 
@@ -69,17 +70,17 @@ def test_distrusts_a_group_with_other_members_only(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own / "recipes").chmod(0o775)
-    monkeypatch.setattr(trust, "_group", lambda _: ("staff", frozenset({os.geteuid(), ANOTHER})))
+    monkeypatch.setattr(module, "_group", lambda _: ("staff", frozenset({os.geteuid(), ANOTHER})))
     assert distrust(own) == f"group staff can write {own / 'recipes'}"
-    monkeypatch.setattr(trust, "_group", lambda _: ("mine", frozenset({os.geteuid()})))
+    monkeypatch.setattr(module, "_group", lambda _: ("mine", frozenset({os.geteuid()})))
     assert distrust(own) is None
-    monkeypatch.setattr(trust, "_group", lambda _: ("77", None))
+    monkeypatch.setattr(module, "_group", lambda _: ("77", None))
     assert distrust(own) == f"group 77 can write {own / 'recipes'}"
 
 
 def test_trusts_the_user_who_called_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", str(ANOTHER))
-    assert ANOTHER in trust._trusted_users()
+    assert ANOTHER in module._trusted_users()
     monkeypatch.setattr(os, "geteuid", lambda: 7)
-    assert trust._trusted_users() == {0, 7}
+    assert module._trusted_users() == {0, 7}

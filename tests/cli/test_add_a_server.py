@@ -1,4 +1,4 @@
-"""The commands, keys and recipes in docs/add-a-server.md."""
+"""The commands in docs/add-a-server.md, and the keys and recipes in docs/manifest.md."""
 
 import re
 import shlex
@@ -16,6 +16,7 @@ from tests.cli.conftest import Deadheat
 
 HERE = Path(__file__).resolve().parents[2]
 DOC = (HERE / "docs" / "add-a-server.md").read_text()
+MANIFEST = (HERE / "docs" / "manifest.md").read_text()
 FILES = dict(re.findall(r"^`(servers/\S+)`:\n\n```\w+\n(.*?)^```", DOC, re.M | re.S))
 COMMAND_LINES = [
     line
@@ -91,12 +92,12 @@ def test_every_command_and_flag_in_the_document_exists() -> None:
 
 
 def test_the_document_lists_exactly_the_keys_of_a_manifest() -> None:
-    table = DOC.partition("## All keys")[2]
+    table = MANIFEST.partition("## All keys")[2]
     assert re.findall(r"^\| `([^`]+)`", table, re.M) == list(keys())
 
 
 def test_the_document_marks_exactly_the_required_keys() -> None:
-    table = DOC.partition("## All keys")[2]
+    table = MANIFEST.partition("## All keys")[2]
     documented = set(re.findall(r"^\| `([^`]+)` \|  ?\|", table, re.M)) - {"with"}
     needed = {name for name in required(Manifest) if name not in PARTS}
     for part, model in PARTS.items():
@@ -106,7 +107,9 @@ def test_the_document_marks_exactly_the_required_keys() -> None:
 
 def test_the_document_lists_exactly_the_recipes() -> None:
     recipes = sorted(path.stem for path in (HERE / "recipes").glob("*.toml"))
-    family = DOC.partition("## When there is something to build")[2].partition("## Placeholders")[0]
+    family = MANIFEST.partition("## When there is something to build")[2].partition(
+        "## Placeholders"
+    )[0]
     builds, _, locks = family.partition("| the lock is made by |")
     assert re.findall(r"^\| `([a-z-]+)` \| ", builds, re.M) == recipes
     assert set(re.findall(r"`([a-z-]+)`[^|]* \| ", locks)) <= set(recipes)

@@ -6,7 +6,7 @@ from deadheat.campaign.calibrate import Calibration
 from deadheat.cli import calibrate
 from deadheat.errors import Unmeasurable
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import Settle, SliceProtocol
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import HERE
@@ -19,13 +19,15 @@ def test_each_race_has_the_budget(
     deadheat: Deadheat,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    protocols: list[Protocol] = []
+    protocols: list[SliceProtocol] = []
 
-    def seen(_: World, __: Store, protocol: Protocol, *___: object) -> Calibration:
+    def seen(_: World, __: Store, protocol: SliceProtocol, *___: object) -> Calibration:
         protocols.append(protocol)
         raise Unmeasurable("seen")
 
     monkeypatch.setenv("DEADHEAT_CATALOG", str(HERE))
     monkeypatch.setattr(calibrate, "calibrate", seen)
     assert "seen" in deadheat("calibrate", *words).err
-    assert [protocol.stopping.budget_s for protocol in protocols] == [budget_s]
+    (protocol,) = protocols
+    assert isinstance(protocol.stopping, Settle)
+    assert protocol.stopping.budget_s == budget_s

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cluster.record import ClusterRecord, HostRecord, PairRecord, write_record
+from deadheat.cluster.record import ClusterHost, ClusterRecord, HostPair, write_record
 from tests.cli.conftest import Deadheat
 
 SETTLE = Path(__file__).parents[2] / "protocols" / "settle.toml"
@@ -27,8 +27,8 @@ def test_without_ray_the_hint_names_the_extra(
 
 
 def test_a_protocol_without_slices_is_refused(deadheat: Deadheat) -> None:
-    ended = deadheat("cluster", "run", "hello", "--protocol", "brief")
-    assert "--protocol brief: a cluster run needs a race in slices" in ended.err
+    ended = deadheat("cluster", "run", "hello", "--protocol", "paper")
+    assert "--protocol paper: its kind is 'alone', and here it has to be 'slices'" in ended.err
 
 
 def test_an_output_folder_with_files_is_refused(
@@ -47,7 +47,7 @@ def test_a_report_without_a_cluster_run_says_how_to_make_one(deadheat: Deadheat)
 
 
 def test_the_report_shows_the_last_cluster_run(deadheat: Deadheat, home: Path) -> None:
-    host = HostRecord(name="lab\x1b[2J", address="192.168.10.2")
+    host = ClusterHost(name="lab\x1b[2J", address="192.168.10.2")
     for number, name in enumerate(("20261120-100000", "20261121-100000"), 1):
         folder = home / "clusters" / name
         folder.mkdir(parents=True)
@@ -58,9 +58,10 @@ def test_the_report_shows_the_last_cluster_run(deadheat: Deadheat, home: Path) -
             command=(),
             servers=("a",) * number,
             shared=("a",),
+            together=6,
             margin=0.03,
             confidence=0.95,
-            pairs=(PairRecord(number=1, server=host, load=host, lost="it died\x1b[2J"),),
+            pairs=(HostPair(number=1, server=host, load=host, lost="it died\x1b[2J"),),
         )
         write_record(folder, record)
     ended = deadheat("cluster", "report")

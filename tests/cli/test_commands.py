@@ -96,13 +96,13 @@ def test_plan_starts_nothing(deadheat: Deadheat, home: Path) -> None:
 def test_plan_applies_the_flags_to_the_protocol(deadheat: Deadheat) -> None:
     ended = deadheat(
         *("plan", "hello", "--protocol", "brief", "--repetitions", "7", "--duration", "500ms"),
-        *("--close", "--load-threads", "2", "--generator", "ab", "--margin", "5%", "--json"),
+        *("--close", "--load-threads", "2", "--margin", "5%", "--json"),
     )
     protocol = json.loads(ended.out)["protocol"]
     assert protocol["stopping"]["repetitions"] == 7
     assert protocol["stopping"]["margin"] == 0.05
     assert (protocol["duration_s"], protocol["threads"]) == (0.5, 2)
-    assert (protocol["keep_alive"], protocol["generator"]) == (False, "ab")
+    assert protocol["keep_alive"] is False
 
 
 def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:

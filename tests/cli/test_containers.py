@@ -10,26 +10,27 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from deadheat.build.container_tool import ContainerTool, container_tool
+from deadheat.build.image import ContainerTool, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
+from deadheat.campaign.capacity import Objective
+from deadheat.campaign.run import RunContext
 from deadheat.catalog import load_server, selection
 from deadheat.cli import capacity
 from deadheat.host import HostError, Limits
 from deadheat.host.agent.cgroup import cgroup_name
-from deadheat.host.agent.processes import start_ticks
+from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
-from deadheat.store import Capacity, Store
+from deadheat.protocol import SearchProtocol
+from deadheat.store import Capacity
 from tests.cli.conftest import Deadheat
 from tests.host.support import eventually
 
@@ -138,7 +139,7 @@ def left(tool: ContainerTool) -> str:
 def test_a_server_in_a_container_is_held_as_a_native_one(
     contender: Contender, host: LocalHost, tool: ContainerTool, world: World
 ) -> None:
-    here = replace(world, server_host=host, load_host=host)
+    here = replace(world, server_host=host, loads=(replace(world.load, host=host),))
     instance = lifecycle.start(here, contender)
     try:
         assert verify(host, instance.address).fault is None
@@ -166,7 +167,8 @@ def test_a_container_of_a_killed_deadheat_ends_and_is_removed_later(
     of_dead = replace(contender, image=replace(contender.image, tool=dead))
     killed = LocalHost(host.containment)
     try:
-        instance = lifecycle.start(replace(world, server_host=killed, load_host=killed), of_dead)
+        there = replace(world, server_host=killed, loads=(replace(world.load, host=killed),))
+        instance = lifecycle.start(there, of_dead)
         pids = [pid for pid, _ in killed.members(instance.process)]
     finally:
         killed._agent.kill()
@@ -187,13 +189,11 @@ def test_capacity_searches_with_a_container(
     shutil.copy(PROTOCOLS / "capacity.toml", tmp_path / "catalog/protocols")
     searched: list[str] = []
 
-    def find_capacities(
-        world: World, protocol: Protocol, store: Store, run_id: str, *more: Any
-    ) -> list[Capacity]:
-        (entered,) = more[0]
+    def find_capacities(run: RunContext[SearchProtocol], _: Objective) -> list[Capacity]:
+        (entered,) = run.entered_contenders
         assert entered.contender.image is not None
-        instance = lifecycle.start(world, entered.contender)
-        lifecycle.stop(world, instance)
+        instance = lifecycle.start(run.world, entered.contender)
+        lifecycle.stop(run.world, instance)
         searched.append(entered.contender.name)
         return []
 

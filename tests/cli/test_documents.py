@@ -54,7 +54,8 @@ def test_the_command_and_its_flags_exist(words: list[str]) -> None:
 
 LINK = re.compile(r"(?<!!)\[[^]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
-LINKING = (*PAGES, HERE / "CONTRIBUTING.md", HERE / "SECURITY.md", HERE / "STYLE.md")
+HISTORY = HERE / "CHANGELOG.md"
+LINKING = (*PAGES, HERE / "CONTRIBUTING.md", HERE / "SECURITY.md", HERE / "STYLE.md", HISTORY)
 
 
 def anchors(page: Path) -> set[str]:
@@ -75,6 +76,20 @@ def test_the_index_lists_every_document() -> None:
     index = (HERE / "docs" / "README.md").read_text()
     names = {page.name for page in (HERE / "docs").glob("*.md")} - {"README.md"}
     assert {name for name in names if f"({name})" not in index} == set()
+
+
+GENERATED = re.compile(r"^<!-- (?:figures|markdown): .*?^<!-- end -->", re.M | re.S)
+WORDS_MAX = 1500
+LONGER = {"servers.md", HISTORY.name}  # made by `deadheat verify`, and grown
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in LINKING if page.name not in LONGER], ids=lambda page: page.name
+)
+def test_a_page_answers_one_question(page: Path) -> None:
+    """A page with more words answers several. Generated blocks and the lines of tables are none."""
+    words = GENERATED.sub("", page.read_text()).replace("|", " ").replace("---", " ").split()
+    assert len(words) <= WORDS_MAX
 
 
 PICTURES = [
@@ -103,7 +118,7 @@ def test_command_lines_are_found_in_every_page_that_has_some() -> None:
     """Without this, the tests above could pass on an empty list."""
     pages = {page.name for page in PAGES if any(command_lines(page))}
     pages_with_lines = """README add-a-server cluster containers first-ten-minutes gallery
-        installation protocols regressions two-hosts workloads"""
+        installation protocols regressions replays two-hosts workloads"""
     assert pages == {f"{name}.md" for name in pages_with_lines.split()}
 
 

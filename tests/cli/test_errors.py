@@ -57,17 +57,39 @@ def test_rejects_an_invalid_flag_or_value(
     assert symptom in ended.err
 
 
-def test_rejects_latency_with_a_generator_without_a_fixed_rate(deadheat: Deadheat) -> None:
+def test_rejects_latency_of_servers_that_run_alone(deadheat: Deadheat) -> None:
     """Regression: it was reported after everything else had been measured, and the run failed."""
-    ended = deadheat("run", "hello", "--protocol", "brief", "--generator", "wrk", "--latency")
+    ended = deadheat("run", "hello", "--protocol", "paper", "--latency")
     assert ended.code == 1
-    assert "error: --latency: wrk cannot send at a fixed rate" in ended.err
+    assert "error: --latency: protocol paper measures nothing but its own trials" in ended.err
     assert "starting" not in ended.err
+
+
+@pytest.mark.parametrize("generator", ["wrk", "ab"])
+def test_rejects_a_race_with_the_generator_of_a_replay(deadheat: Deadheat, generator: str) -> None:
+    ended = deadheat("run", "hello", "--protocol", "brief", "--generator", generator)
+    assert ended.code == 1
+    assert f"error: --generator {generator}: protocol brief needs our engine" in ended.err
+    assert f"deadheat run --protocol kzmake-2018 --generator {generator}" in ended.hint
+
+
+def test_rejects_a_budget_for_a_number_of_repetitions(deadheat: Deadheat) -> None:
+    ended = deadheat("plan", "hello", "--protocol", "brief", "--budget", "1m")
+    assert ended.code == 1
+    assert "error: --budget: protocol brief ends after 2 repetitions" in ended.err
+
+
+def test_a_search_is_no_race(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    for command in ("run", "plan"):
+        ended = deadheat(command, "go-gin", "--protocol", "capacity")
+        assert ended.code == 1
+        assert "--protocol capacity: it searches for a rate" in ended.err
 
 
 @pytest.mark.usefixtures("bare_path")
 def test_a_missing_load_generator_is_reported_with_its_package(deadheat: Deadheat) -> None:
-    ended = deadheat("run", "hello", "--protocol", "brief", "--generator", "wrk")
+    ended = deadheat("run", "hello", "--protocol", "paper", "--generator", "wrk")
     assert ended.code == 1
     assert "error: the load generator wrk cannot be run" in ended.err
     assert ended.hint == "apt-get install wrk"
@@ -194,13 +216,12 @@ def test_no_color_also_removes_bold(no_color: str, tmp_path: Path) -> None:
         (("--duration-scale", "900", "--duration", "7m", "--budget", "100h"), "duration_s"),
     ],
 )
-@pytest.mark.parametrize("generator", ["engine", "ab"])
+@pytest.mark.parametrize("protocol", ["brief", "paper"])
 def test_a_plan_has_finite_durations_and_possible_counts(
-    deadheat: Deadheat, arguments: tuple[str, ...], symptom: str, generator: str
+    deadheat: Deadheat, arguments: tuple[str, ...], symptom: str, protocol: str
 ) -> None:
     """Regression: `plan` accepted infinite durations and 10^30 connections."""
-    flags = ("--protocol", "brief", "--generator", generator)
-    ended = deadheat("plan", "hello", *flags, *arguments)
+    ended = deadheat("plan", "hello", "--protocol", protocol, *arguments)
     if symptom == "duration_s":
         assert ended.code in (0, 1)
         assert "inf" not in ended.out

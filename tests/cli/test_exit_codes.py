@@ -1,4 +1,4 @@
-"""The exit codes are those of docs/exit-codes.md, and every one but 0 comes with a reason."""
+"""The exit codes are those of docs/scripts.md, and every one but 0 comes with a reason."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ ROW = re.compile(r"^\| (\d+) \| `([A-Z_]+)` \| ", re.MULTILINE)
 
 
 def test_the_table_in_the_docs_is_that_of_the_code() -> None:
-    rows = ROW.findall((ROOT / "docs" / "exit-codes.md").read_text())
+    rows = ROW.findall((ROOT / "docs" / "scripts.md").read_text())
     assert {name: int(code) for code, name in rows} == {code.name: code for code in ExitCode}
 
 

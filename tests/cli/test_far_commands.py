@@ -13,7 +13,7 @@ from deadheat.cli import calibrate, capacity, regress
 from deadheat.errors import Unmeasurable
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.measure import freezing
+from deadheat.measure import review
 from deadheat.measure.world import World
 from tests.cli.conftest import Deadheat
 from tests.cli.test_regress import BUILD, START, repository
@@ -53,7 +53,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def require_two_hosts(world: World) -> None:
     assert isinstance(world.server_host, SshHost)
-    assert isinstance(world.load_host, LocalHost)
+    assert isinstance(world.load.host, LocalHost)
     assert world.link is not None
     assert world.database is not None
 
@@ -169,7 +169,7 @@ def test_a_strict_review_is_of_the_server_host(
 ) -> None:
     """It builds with a network, and runs and loads without one."""
     for name in ("FREEZE_S", "SETTLE_S", "WATCH_S"):
-        monkeypatch.setattr(freezing, name, 0.1)
+        monkeypatch.setattr(review, name, 0.1)
     ended = deadheat("verify", "hello", "--strict", *THERE, "--json")
     if "this host gives no network namespace" in ended.err:
         pytest.skip(ended.err)

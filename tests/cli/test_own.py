@@ -10,14 +10,15 @@ from deadheat.cli.own import OwnServers
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import Instance
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 
-PROTOCOL = Protocol.model_validate(
+PROTOCOL = AloneProtocol.model_validate(
     {
         "name": "made",
         "about": "For a test.",
         "connections": [1],
         "duration_s": 1.0,
+        "kind": "alone",
         "warmup": {"kind": "none"},
         "stopping": {"kind": "fixed", "repetitions": 1},
     }

@@ -15,7 +15,8 @@ from tests.host.test_quietness import BusyHost
 
 
 def world_on(host: BusyHost, folder: Path) -> World:
-    return replace(FakeWorld(folder, a=1.0).world, server_host=host, load_host=host)
+    world = FakeWorld(folder, a=1.0).world
+    return replace(world, server_host=host, loads=(replace(world.load, host=host),))
 
 
 def test_one_line_says_how_quiet_the_machine_is(

@@ -17,9 +17,21 @@ from tests.cli.test_run import BRIEF, HERE, rows
 from tests.report.made import MadeRun
 from tests.servers.contenders import CATALOG
 
-ALONE = """
-residency = "alone"
+ONE_BY_ONE = """
+name = "one-by-one"
+about = "Two short trials of each server."
+kind = "alone"
+connections = [2]
+duration_s = 0.1
 order = "listed"
+controls = false
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+repetitions = 2
 """
 PLACES = "SELECT name, connections, block FROM trial JOIN contender ON contender.id = contender_id"
 
@@ -27,9 +39,8 @@ PLACES = "SELECT name, connections, block FROM trial JOIN contender ON contender
 @pytest.fixture
 def killed(home: Path, tmp_path: Path) -> str:
     """The id of a replay of two servers, killed after some of its eight trials."""
-    brief = (CATALOG / "protocols" / "brief.toml").read_text()
     path = tmp_path / "one-by-one.toml"
-    path.write_text(brief.replace("brief", "one-by-one").replace("control", ALONE + "control"))
+    path.write_text(ONE_BY_ONE)
     chosen = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
     arguments = (*chosen, "--repetitions", "4", "--duration", "300ms")
     with subprocess.Popen(
@@ -116,9 +127,14 @@ def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None
 SHORT = """
 name = "short"
 about = "A budget that a few short blocks spend."
+kind = "slices"
 connections = [2]
 duration_s = 0.1
 controls = false
+
+[slices]
+rounds = 1
+control_every = 1
 
 [warmup]
 kind = "none"
@@ -126,7 +142,6 @@ kind = "none"
 [stopping]
 kind = "settle"
 invocations = 2
-blocks_min = 2
 margin = 0.0001
 budget_s = 1
 """  # fewer than ten trials: on a busy machine, ten invalid ones would end the race

@@ -22,6 +22,26 @@ from tests.servers.contenders import CATALOG, PYTHON, running
 
 HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
+TIRING = """
+name = "tiring"
+about = "Two short trials of each server, with its recovery."
+kind = "alone"
+connections = [2]
+duration_s = 0.1
+controls = false
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+repetitions = 2
+
+[recovery]
+watch_s = 2
+probe_s = 0.2
+rate_share = 0.1
+"""
 
 
 def rows(home: Path, query: str) -> list[dict[str, Any]]:
@@ -136,12 +156,8 @@ def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
 
 
 def test_a_decay_run_prints_the_decay_table(deadheat: Deadheat, tmp_path: Path) -> None:
-    protocol = (CATALOG / "protocols" / "brief.toml").read_text()
-    protocol = protocol.replace('name = "brief"', 'name = "tiring"').replace(
-        "controls = false", 'controls = false\nresidency = "alone"'
-    )
     path = tmp_path / "tiring.toml"
-    path.write_text(protocol + "\n[recovery]\nwatch_s = 2\nprobe_s = 0.2\nrate_share = 0.1\n")
+    path.write_text(TIRING)
     ended = deadheat("run", "hello", "--protocol", str(path))
     assert ended.ran
     assert "Decay and recovery" in ended.out
@@ -185,25 +201,6 @@ def test_rejects_a_url_that_does_not_respond(deadheat: Deadheat) -> None:
     assert ended.code == 1
     assert "\nerror: http://127.0.0.1:9/: " in ended.err
     assert ended.hint.startswith("start it")
-
-
-def test_every_heat_has_the_controls(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:
-    protocol = (CATALOG / "protocols" / "brief.toml").read_text()
-    protocol = protocol.replace('name = "brief"', 'name = "heats"').replace(
-        "controls = false", "controls = true\nat_once = 1"
-    )
-    path = tmp_path / "heats.toml"
-    path.write_text(protocol)
-    ended = deadheat("run", "hello", "--workers", "1,2", "--protocol", str(path))
-    assert ended.ran
-    assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
-    query = """
-        SELECT name, group_concat(DISTINCT heat) AS heats FROM trial
-        JOIN contender ON contender.id = contender_id GROUP BY name ORDER BY name
-    """
-    heats = {row["name"]: row["heats"] for row in rows(home, query)}
-    assert sorted([heats["hello"], heats["hello:w2"]]) == ["1", "2"]
-    assert heats["null-server"] == heats["reference"] == "1,2"
 
 
 def test_warns_of_a_run_in_progress(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

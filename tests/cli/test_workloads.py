@@ -129,7 +129,7 @@ def test_a_server_without_the_workload_is_left_out(deadheat: Deadheat, items: Pa
 @pytest.mark.parametrize(
     ("options", "symptom"),
     [
-        (("--generator", "wrk"), "workload items needs generator = 'engine'"),
+        (("--generator", "wrk"), "--generator wrk: protocol brief needs our engine"),
         (("--path", "/a"), "--path and --workload items exclude each other"),
         (("--any-body",), "--any-body and --workload items exclude each other"),
         (("--url", "http://127.0.0.1:9/a"), "expected no path with --workload items"),

@@ -2,22 +2,34 @@
 
 from collections.abc import Callable, Sequence
 
-from deadheat.cluster.cluster import Ending, HostShare
-from deadheat.cluster.hosts import HostPair, Node
+from deadheat.cluster.on_ray import Node
+from deadheat.cluster.race import Ending
+from deadheat.cluster.record import ClusterHost, HostPair
 
-QUIET = (HostShare("server", 0.002), HostShare("load", 0.003))
+QUIET = {"server": 0.002, "load": 0.003}
 BOTH = ("server", "load")
 End = Callable[[HostPair, Sequence[str]], Ending]
 
 
-def node(number: int, *roles: str) -> Node:
-    return Node(f"id{number}", f"192.168.10.{number}", f"host{number}", roles)
+def node(number: int, *roles: str, alive: bool = True) -> Node:
+    """As Ray describes it."""
+    return {
+        "NodeID": f"id{number}",
+        "NodeManagerAddress": f"192.168.10.{number}",
+        "NodeManagerHostname": f"host{number}",
+        "Alive": alive,
+        "Resources": {"CPU": 4.0, **dict.fromkeys(roles, 1.0)},
+    }
+
+
+def host(number: int) -> ClusterHost:
+    return ClusterHost(name=f"host{number}", address=f"192.168.10.{number}")
 
 
 def pairs(count: int) -> tuple[HostPair, ...]:
     """Pairs of two hosts each."""
     return tuple(
-        HostPair(n, node(2 * n, "server"), node(2 * n + 1, "load")) for n in range(1, count + 1)
+        HostPair(number=n, server=host(2 * n), load=host(2 * n + 1)) for n in range(1, count + 1)
     )
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from deadheat.cluster.dispatch import ATTEMPTS_MAX, FAILURES_MAX, Dispatch
-from deadheat.cluster.hosts import pair_up
-from deadheat.cluster.job import Job, jobs_of
+from deadheat.cluster.on_ray import pair_up
+from deadheat.cluster.race import ATTEMPTS_MAX, FAILURES_MAX, Dispatch, Job, jobs_of
 from deadheat.errors import DeadheatError
 from tests.cluster.fake_cluster import BOTH, node
 
@@ -19,11 +18,11 @@ def test_jobs_have_like_sizes_and_fill_the_pairs() -> None:
 
 
 def test_fewer_servers_than_pairs_make_a_job_each() -> None:
-    assert [job.servers for job in jobs_of(["a", "b"], pairs=5)] == [("a",), ("b",)]
+    assert [job.servers for job in jobs_of(["a", "b"], pairs=5, together=6)] == [("a",), ("b",)]
 
 
 def test_shared_servers_alone_run_on_every_pair() -> None:
-    assert [job.servers for job in jobs_of([], pairs=2)] == [(), ()]
+    assert [job.servers for job in jobs_of([], pairs=2, together=6)] == [(), ()]
 
 
 def test_every_job_starts_on_an_idle_pair() -> None:
@@ -38,7 +37,7 @@ def test_every_job_starts_on_an_idle_pair() -> None:
 def test_a_lost_host_returns_its_contenders_and_gets_no_further_job() -> None:
     dispatch = Dispatch([Job(1, ("a", "b")), Job(2, ("c",))], 2)
     dispatch.starts()
-    assert dispatch.lost(0, ("a", "b", "shared")) == ("a", "b")
+    assert dispatch.ended(0, ("a", "b", "shared"), lost=True) == ("a", "b")
     dispatch.ended(1, (), failed=False)
     assert dispatch.starts() == [(1, Job(3, ("a", "b"), attempt=2))]
 
@@ -46,7 +45,7 @@ def test_a_lost_host_returns_its_contenders_and_gets_no_further_job() -> None:
 def test_what_was_measured_does_not_return() -> None:
     dispatch = Dispatch([Job(1, ("a", "b"))], 2)
     dispatch.starts()
-    assert dispatch.lost(0, ("b",)) == ("b",)
+    assert dispatch.ended(0, ("b",), lost=True) == ("b",)
 
 
 def test_a_contender_is_given_up_after_the_last_attempt() -> None:
@@ -63,7 +62,7 @@ def test_a_pair_that_fails_again_and_again_is_retired() -> None:
     for number in range(FAILURES_MAX):
         dispatch.starts()
         dispatch.ended(0, (f"s{number}",), failed=True)
-    assert dispatch.retire(0)
+    assert 0 not in dispatch.failures
     assert dispatch.starts() == []
     assert len(dispatch.waiting) == 5
 
@@ -76,16 +75,18 @@ def test_a_job_prefers_a_pair_that_did_not_fail() -> None:
     assert [pair for pair, _ in dispatch.starts()] == [1]
 
 
-def test_nodes_of_one_role_make_pairs_and_a_node_of_both_is_one() -> None:
+def test_nodes_of_one_role_that_are_alive_make_pairs_and_a_node_of_both_is_one() -> None:
     couples, left_over = pair_up(
-        [node(5, "load"), node(2, "server"), node(9, *BOTH), node(3, "server"), node(7, "server")]
+        [
+            *(node(5, "load"), node(2, "server"), node(9, *BOTH), node(3, "server")),
+            *(node(7, "server"), node(4), node(1, "load", alive=False)),
+        ]
     )
-    assert [(p.number, p.server.name, p.load.name) for p in couples] == [
-        (1, "host9", "host9"),
-        (2, "host2", "host5"),
+    assert [tuple(node["NodeManagerHostname"] for node in couple) for couple in couples] == [
+        ("host9", "host9"),
+        ("host2", "host5"),
     ]
-    assert [pair.is_one_host for pair in couples] == [True, False]
-    assert [each.name for each in left_over] == ["host3", "host7"]
+    assert [each["NodeManagerHostname"] for each in left_over] == ["host3", "host7"]
 
 
 @pytest.mark.parametrize("role", BOTH)

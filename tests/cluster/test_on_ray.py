@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from deadheat.cli.exit_codes import ExitCode
-from deadheat.cluster import dispatch, race, text
-from deadheat.cluster.combine import combine
-from deadheat.cluster.on_ray import nodes_of, ray_cluster
-from deadheat.cluster.race import ClusterPlan, ClusterRace
-from deadheat.cluster.record import read_record
+from deadheat.cluster import race
+from deadheat.cluster import record as module
+from deadheat.cluster.on_ray import RayCluster, ray_cluster
+from deadheat.cluster.race import ClusterRace
+from deadheat.cluster.record import ClusterRecord, read_record
+from deadheat.cluster.result import combine, text
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Progress
 from tests.host.support import eventually
@@ -31,6 +32,7 @@ MEMORY_BYTES = 80_000_000
 PROTOCOL = """
 name = "brief"
 about = "A few slices of two starts"
+kind = "slices"
 connections = [4]
 duration_s = 0.05
 
@@ -46,7 +48,6 @@ duration_s = 0.1
 [stopping]
 kind = "settle"
 invocations = 2
-blocks_min = 2
 budget_s = 5
 """
 
@@ -91,8 +92,9 @@ def catalog(tmp_path: Path) -> Path:
     return folder
 
 
-def plan(catalog: Path) -> ClusterPlan:
-    return ClusterPlan(
+def plan(catalog: Path, hosts: RayCluster) -> ClusterRecord:
+    return ClusterRecord(
+        started_at="2026-11-26",
         servers=("a", "b", "c", "d"),
         shared=("a", "b"),
         words=("--catalog", str(catalog), "--protocol", "brief"),
@@ -100,6 +102,7 @@ def plan(catalog: Path) -> ClusterPlan:
         margin=0.03,
         confidence=0.95,
         together=1,
+        pairs=hosts.pairs,
     )
 
 
@@ -124,9 +127,9 @@ def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, workers = nodes
-    monkeypatch.setattr(race, "RAY_CPU_SHARE_MAX", 1.0)
-    monkeypatch.setattr(dispatch, "FAILURES_MAX", 100)
-    monkeypatch.setattr(dispatch, "ATTEMPTS_MAX", 2)
+    monkeypatch.setattr(module, "RAY_CPU_SHARE_MAX", 1.0)
+    monkeypatch.setattr(race, "FAILURES_MAX", 100)
+    monkeypatch.setattr(race, "ATTEMPTS_MAX", 2)
     folder = tmp_path / "result"
     killed = threading.Event()
 
@@ -137,7 +140,7 @@ def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
 
     with ray_cluster(cluster.address, None) as hosts:
         assert [pair.is_one_host for pair in hosts.pairs] == [True, True]
-        record = ClusterRace(plan(catalog), hosts, (), folder, listen).run()
+        record = ClusterRace(plan(catalog, hosts), hosts, folder, listen).run()
     (lost,) = (pair for pair in record.pairs if pair.lost)
     assert "died" in str(lost.lost)
     (dead,) = (run for run in record.runs if run.bundle is None)
@@ -149,10 +152,10 @@ def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
         if run is not dead:
             assert run.pair != lost.number
             assert run.exit_code in (ExitCode.OK, ExitCode.NO_ANSWER), run.error
-            assert [gate.role for gate in run.gates] == ["both"]
-            assert 0 < run.gates[0].reading < 1
+            assert [*run.ray_cpu] == ["both"]
+            assert 0 < run.ray_cpu["both"] < 1
     eventually(lambda: running() == [], within_s=15)  # the run on the killed node too
-    shown = text.write(combine(folder, read_record(folder)))
+    shown = text(combine(folder, read_record(folder)))
     assert f"pair {lost.number} was lost" in shown
     assert "several pairs share a machine" in shown
 
@@ -166,14 +169,3 @@ def test_an_address_without_a_cluster_is_an_error() -> None:
         ray_cluster(address, None),
     ):
         pass
-
-
-def test_only_nodes_that_are_alive_and_offer_a_role_count() -> None:
-    row = {"NodeID": "1", "NodeManagerAddress": "192.168.10.2", "NodeManagerHostname": "lab2"}
-    rows = [
-        {**row, "Alive": True, "Resources": {"CPU": 4.0}},
-        {**row, "Alive": False, "Resources": {"server": 1.0}},
-        {**row, "Alive": True, "Resources": {"load": 1.0}},
-    ]
-    (node,) = nodes_of(rows)
-    assert node.roles == ("load",)

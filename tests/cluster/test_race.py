@@ -8,23 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cluster import document, text
-from deadheat.cluster.cluster import Ending, HostShare
-from deadheat.cluster.combine import combine
-from deadheat.cluster.hosts import HostPair
-from deadheat.cluster.race import ClusterPlan, ClusterRace
-from deadheat.cluster.record import ClusterRecord, read_record
+from deadheat.cluster.race import ClusterRace, Ending
+from deadheat.cluster.record import ClusterRecord, HostPair, read_record
+from deadheat.cluster.result import combine, document, text
 from deadheat.errors import DeadheatError
 from deadheat.events import silent
 from tests.cluster.fake_cluster import QUIET, End, FakeCluster
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-BUNDLES = [(RESULTS / f"slices-24-{name}.deadheat").read_bytes() for name in "ab"]
+BUNDLES = [(RESULTS / f"race-24-{name}.deadheat").read_bytes() for name in "ab"]
 LOST = "its load host died"
 
 
 def race(folder: Path, count: int, end: End, together: int = 6) -> tuple[FakeCluster, ClusterRace]:
-    plan = ClusterPlan(
+    cluster = FakeCluster(count, end)
+    plan = ClusterRecord(
+        started_at="2026-11-26",
         servers=("go-gin", "node-http", "a", "b", "c", "d"),
         shared=("go-gin", "node-http"),
         words=("--budget", "60s"),
@@ -32,13 +31,13 @@ def race(folder: Path, count: int, end: End, together: int = 6) -> tuple[FakeClu
         margin=0.03,
         confidence=0.95,
         together=together,
+        pairs=cluster.pairs,
     )
-    cluster = FakeCluster(count, end)
-    return cluster, ClusterRace(plan, cluster, (), folder, silent)
+    return cluster, ClusterRace(plan, cluster, folder, silent)
 
 
 def complete(pair: HostPair, words: Sequence[str]) -> Ending:
-    return Ending(pair, 0, BUNDLES[pair.number % 2], shares=QUIET)
+    return Ending(pair, 0, BUNDLES[pair.number % 2], ray_cpu=QUIET)
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +70,16 @@ def test_the_record_in_the_folder_is_the_one_that_was_returned(
 def test_combines_the_pairs_with_their_speeds(finished: tuple[Path, ClusterRecord]) -> None:
     combined = combine(*finished)
     (level,) = combined.levels
-    assert [speed.number for speed in level.speeds] == [1, 2]
-    assert level.fit.interaction_degrees > 20  # every server of both races, and the controls
+    assert [*level.speeds] == [1, 2]
+    assert level.interaction_degrees > 20  # every server of both races, and the controls
     first, second = level.ranking.rows[0], level.ranking.rows[-1]
     assert level.pairs_of[first.name] == (1, 2)
     assert level.ranking.pair(first.name, second.name).verdict.value == "separated"
-    shown = text.write(combined)
+    shown = text(combined)
     assert "on every pair: go-gin, node-http, and the controls" in shown
     assert "server 0.20 %, load 0.30 %" in shown
-    parts = document.build(combined)
-    assert parts["levels"][0]["pair_speeds"][1]["ratio_to_first"]["low"] > 0.5
+    parts = document(combined)
+    assert parts["levels"][0]["speeds"]["2"]["low"] > 0.5
     assert len(parts["levels"][0]["ranking"]) == len(level.ranking.rows)
 
 
@@ -116,13 +115,13 @@ def test_what_a_dead_host_measured_stays(tmp_path: Path) -> None:
 
 def test_a_run_during_which_ray_was_busy_is_kept_and_not_ranked(tmp_path: Path) -> None:
     def end(pair: HostPair, words: Sequence[str]) -> Ending:
-        shares = QUIET if pair.number == 2 else (HostShare("both", 0.2),)
-        return Ending(pair, 0, BUNDLES[0], shares=shares)
+        ray_cpu = QUIET if pair.number == 2 else {"both": 0.2}
+        return Ending(pair, 0, BUNDLES[0], ray_cpu=ray_cpu)
 
     _, it = race(tmp_path, 2, end)
     combined = combine(tmp_path, it.run())
-    assert [speed.number for speed in combined.levels[0].speeds] == [2]
-    assert "run 1 is not ranked: Ray used more than 1.0 % of a host's CPUs" in text.write(combined)
+    assert [*combined.levels[0].speeds] == [2]
+    assert "run 1 is not ranked: Ray used more than 1.0 % of a host's CPUs" in text(combined)
 
 
 def test_hosts_that_measure_nothing_end_the_race_with_their_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/engine.md documents exactly the classes, kinds, limits and keys that exist."""
+"""The engine's pages document exactly the classes, kinds, limits and keys that exist."""
 
 import json
 import re
@@ -12,7 +12,8 @@ import pytest
 from tests.engine.runs import run_engine
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "engine.md").read_text()
+PAGES = ("engine-classes.md", "engine-document.md")
+PAGE = "\n".join((ROOT / "docs" / name).read_text() for name in PAGES)
 SOURCE = ROOT / "engine" / "src"
 
 

@@ -19,18 +19,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deadheat import report
-from deadheat.audit.case import Case
-from deadheat.audit.defects.all import find_defects
+from deadheat.audit.beside import Case
+from deadheat.audit.defects import find_defects
 from deadheat.campaign.estimate import estimate
-from deadheat.campaign.outline import outline
+from deadheat.campaign.schedule import outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable
 from deadheat.measure.response import read_responses
-from deadheat.protocol import load_protocol
+from deadheat.protocol import AloneProtocol, SearchProtocol, load_protocol
 from deadheat.protocol.figures import read_figures
-from deadheat.report.foreign import reading
-from deadheat.report.model.runs import find_run, list_runs
+from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
 from tests.audit.made import contender, replay
@@ -105,9 +104,11 @@ def check_protocol(content: bytes, folder: Path) -> None:
     path.write_bytes(content)
     with suppress(DeadheatError):
         protocol = load_protocol(folder, "paper")
+        if isinstance(protocol, SearchProtocol):
+            return
         plan = (
             outline(protocol, ["a", "b"], {}, {}, ())
-            if protocol.residency == "alone"
+            if isinstance(protocol, AloneProtocol)
             else estimate(protocol, ["a", "b"])
         )
         json.dumps(plan.to_json(), allow_nan=False)

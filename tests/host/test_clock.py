@@ -1,7 +1,7 @@
 """Which clock readings count as under load."""
 
 from deadheat.host import Sample
-from deadheat.host.clock import busy_khz
+from deadheat.host.cpu_time import busy_khz
 
 
 def watched(*readings: tuple[int, int]) -> list[Sample]:

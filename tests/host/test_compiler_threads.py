@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host.agent import compiler_threads, processes
+from deadheat.host.agent import kernel
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -22,9 +22,8 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tasks: dict[str, dict[str, str]]) -
         _, _, _, _, task, name = str(path).split("/")
         return tasks[task].get(name)
 
-    for module in (compiler_threads, processes):
-        monkeypatch.setattr(module, "read_text", read)
-    monkeypatch.setattr(compiler_threads, "numbered", lambda _: [int(task) for task in tasks])
+    monkeypatch.setattr(kernel, "read_text", read)
+    monkeypatch.setattr(kernel, "numbered", lambda _: [int(task) for task in tasks])
 
 
 def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
@@ -32,24 +31,24 @@ def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
 ) -> None:
     """Spring Boot's 200 threads on one CPU: it was measured at 9,000/s, and reached 33,000."""
     pretend(monkeypatch, TASKS)
-    assert compiler_threads.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
+    assert kernel.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
 
 
 @pytest.mark.parametrize("waits", [{}, {"schedstat": "0 0 0\n"}], ids=["no file", "zeros"])
 def test_a_kernel_that_counts_no_waits_gives_cpu_time(
     waits: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticks = processes.TICKS_PER_S
+    ticks = kernel.TICKS_PER_S
     stat = STAT.format(user=2 * ticks, system=ticks)
     pretend(monkeypatch, {"8": {"comm": "C1 CompilerThre\n", "stat": stat, **waits}})
-    assert compiler_threads.compiler_busy_s([1]) == pytest.approx(3.0)
+    assert kernel.compiler_busy_s([1]) == pytest.approx(3.0)
 
 
 def test_a_process_without_compiler_threads_has_no_such_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pretend(monkeypatch, {"9": TASKS["9"]})
-    assert compiler_threads.compiler_busy_s([1]) is None
+    assert kernel.compiler_busy_s([1]) is None
 
 
 def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,8 +56,8 @@ def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -
     placed: list[tuple[int, set[int]]] = []
     monkeypatch.setattr(os, "sched_setaffinity", lambda *call: placed.append(call))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    compiler_threads.place_compiler([1], None)
-    compiler_threads.place_compiler([1], [0])
+    kernel.place_compiler([1], None)
+    kernel.place_compiler([1], [0])
     assert placed == [(7, {0, 1}), (8, {0, 1}), (7, {0}), (8, {0})]
 
 
@@ -74,7 +73,7 @@ def test_a_compiler_thread_that_ends_meanwhile_is_left_out(
         placed.append(thread)
 
     monkeypatch.setattr(os, "sched_setaffinity", place)
-    compiler_threads.place_compiler([1], [0])
+    kernel.place_compiler([1], [0])
     assert placed == [8]
 
 

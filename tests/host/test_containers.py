@@ -9,7 +9,7 @@ import pytest
 
 from deadheat.host import HostError, Limits, ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_name, owner_lives
-from deadheat.host.agent.processes import start_ticks
+from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.local import LocalHost
 from tests.host.conftest import refusal
 from tests.host.support import eventually, log

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host.agent.idle import QOS_DEVICE, IdleCpus
+from deadheat.host.agent.fingerprint import QOS_DEVICE, IdleCpus
 from deadheat.host.local import LocalHost
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deadheat.host.agent.interface import affinity, cpus_in, interrupts, route_to
+from deadheat.host.agent.network import affinity, cpus_in, interrupts, route_to
 from deadheat.host.fingerprint import Interface
 from deadheat.host.local import LocalHost
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import HostError, ProcessSpec
-from deadheat.host.agent.capture import CAPTURE_BYTES_MAX
+from deadheat.host.agent.log import CAPTURE_BYTES_MAX
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python

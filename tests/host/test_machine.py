@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from deadheat.host import ProcessSpec
-from deadheat.host.agent.fault import Json
+from deadheat.host.agent.program import Json
 from deadheat.host.agent.samples import Watch, cpu_khz
 from deadheat.host.agent.tree import Tree
 from deadheat.host.agent_host import sample_from

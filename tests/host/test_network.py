@@ -11,8 +11,7 @@ import pytest
 
 from deadheat.host import Exchange, HostError, Listener, Listeners
 from deadheat.host.agent import listeners as agent_listeners
-from deadheat.host.agent import sock_diag as agent_sock_diag
-from deadheat.host.agent.fault import Json
+from deadheat.host.agent.program import Json
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -154,7 +153,7 @@ def test_a_kernel_without_sock_diag_shows_no_backlog(monkeypatch: pytest.MonkeyP
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         diagnosed = own_listener(port)
-        monkeypatch.setattr(agent_sock_diag, "NETLINK_SOCK_DIAG", 99)  # no such protocol
+        monkeypatch.setattr(agent_listeners, "NETLINK_SOCK_DIAG", 99)  # no such protocol
         without = own_listener(port)
     assert diagnosed["address"] == "127.0.0.1"
     assert without == {**diagnosed, "backlog": None}

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from deadheat.host import Sample
+from deadheat.host.cpu_time import READING_S, read_quietness
 from deadheat.host.fake import FakeHost
-from deadheat.host.quietness import READING_S, read_quietness
 
 
 class BusyHost(FakeHost):

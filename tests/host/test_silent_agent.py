@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import HostError, agent_host
-from deadheat.host.agent.processes import start_ticks
+from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 

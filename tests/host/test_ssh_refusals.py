@@ -7,7 +7,7 @@ import pytest
 
 from deadheat.host import HostError
 from deadheat.host.ssh import SshHost
-from deadheat.load.far_engine import send_engine
+from deadheat.load.engine import send_engine
 from tests.host.fake_ssh import refusing_ssh, running_ssh
 
 TARGET = "lab@far"

@@ -12,7 +12,7 @@ import pytest
 
 from deadheat.host import ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_candidates, sweep
-from deadheat.host.agent.processes import descendants, start_ticks
+from deadheat.host.agent.kernel import descendants, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
 from tests.host.support import eventually, log, python
 

@@ -49,9 +49,14 @@ backlog = 5
 PROTOCOL = """
 name = "short"
 about = "A moment"
+kind = "slices"
 connections = [4]
 duration_s = 0.05
 controls = true
+
+[slices]
+rounds = 1
+control_every = 1
 
 [warmup]
 kind = "fixed"
@@ -64,6 +69,7 @@ repetitions = 1
 SLICED = """
 name = "sliced"
 about = "Many slices"
+kind = "slices"
 connections = [4]
 duration_s = 0.05
 

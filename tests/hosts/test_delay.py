@@ -20,7 +20,7 @@ import json, sys
 from deadheat.cli.hosts import Hosts
 from deadheat.cli.two_hosts import two_hosts
 from deadheat.load import LoadSpec
-from deadheat.measure.link_probe import load_null_server, measure_link
+from deadheat.measure.link import load_null_server, measure_link
 with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
     for _ in range(2):
         loads = {c: load_null_server(world, "", LoadSpec("", c, 0.4)) for c in (1, 4)}
@@ -31,9 +31,14 @@ with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
 LEVELS = """
 name = "levels"
 about = "Two levels"
+kind = "slices"
 connections = [1, 4]
 duration_s = 0.4
 controls = true
+
+[slices]
+rounds = 1
+control_every = 1
 
 [warmup]
 kind = "fixed"

@@ -17,6 +17,7 @@ from tests.hosts.bed import SERVER, Bed, second_load_host
 PROTOCOL = """
 name = "both"
 about = "A moment"
+kind = "slices"
 connections = [5]
 duration_s = 0.05
 controls = true
@@ -38,8 +39,13 @@ margin = 0.0001
 FIXED = """
 name = "once"
 about = "A moment"
+kind = "slices"
 connections = [3]
 duration_s = 0.1
+
+[slices]
+rounds = 1
+control_every = 1
 
 [warmup]
 kind = "fixed"
@@ -52,11 +58,11 @@ repetitions = 1
 REPLAY = """
 name = "page"
 about = "A moment"
+kind = "alone"
 generator = "wrk"
 threads = 4
 connections = [4]
 duration_s = 1
-residency = "alone"
 
 [warmup]
 kind = "none"

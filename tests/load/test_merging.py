@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.load.merging import merge_parts
-from deadheat.load.pooling import pool
-from deadheat.load.shares import shares
+from deadheat.load.base import shares
+from deadheat.load.pooling import merge_parts, pool
 from deadheat.stats.histogram import DIGITS, HIGHEST_US, LOWEST_US
 
 WINDOW_S = 0.08

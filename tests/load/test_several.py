@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host import Completed
-from deadheat.host.base import ProcessSpec
+from deadheat.host import Completed, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.load import GeneratorFailed, LoadSpec
 from deadheat.load.ab import Ab

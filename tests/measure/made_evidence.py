@@ -7,7 +7,7 @@ from deadheat.host import Completed, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge
-from deadheat.measure.link import Link
+from deadheat.measure.world import Link
 from deadheat.store import Gate
 
 LINK = Link(round_trip_us=50.0, bytes_per_s=1e9)

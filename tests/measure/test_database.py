@@ -8,11 +8,9 @@ import pytest
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host import Completed, Exited
 from deadheat.host.fake import FakeHost, FakeServer
-from deadheat.load import Engine, LoadResult, LoadSpec
-from deadheat.measure.database import Database, DatabaseMissing
-from deadheat.measure.database_time import DatabaseTime, begin_or_fault
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.database import Database, DatabaseMissing, DatabaseTime
 from deadheat.measure.trial import database_figures
-from deadheat.measure.world import World
 from deadheat.workload import Workload
 
 BIN = "/usr/lib/postgresql/15/bin"
@@ -149,11 +147,6 @@ def test_one_that_another_machine_lacks_names_the_machine(tmp_path: Path) -> Non
     assert caught.value.hint == "install it on lab@far: apt-get install -y postgresql"
 
 
-def world_with(host: FakeHost, database: Database | None, folder: Path) -> World:
-    engine = Engine("deadheat-load")
-    return World(host, host, (0,), (1,), engine, "0", engine, "0", folder, database)
-
-
 def load_of(name: str | None) -> LoadSpec:
     """A load with a workload; None: of hello, which each control gets."""
     sent = workload(name).for_engine() if name is not None else None
@@ -166,16 +159,13 @@ def test_a_database_that_dies_during_a_load_is_its_fault_and_the_next_load_reviv
     host = DatabaseHost()
     database = database_on(host, tmp_path)
     database.environment(workload())
-    world = world_with(host, database, tmp_path)
-    first = DatabaseTime.begin(world, load_of("db"))
+    first = DatabaseTime.begin(database, load_of("db"))
     assert first.fault() is None
     assert first.used_s() == 0
     host.stop(database.process or "", "SIGKILL", 0)
     assert "PostgreSQL died" in (first.fault() or "")
     assert first.used_s() is None
-    second, fault = begin_or_fault(world, load_of("db"))
-    assert fault is None
-    assert second.fault() is None
+    assert DatabaseTime.begin(database, load_of("db")).fault() is None
 
 
 def test_a_database_that_cannot_start_again_is_a_fault_of_the_load(tmp_path: Path) -> None:
@@ -184,22 +174,21 @@ def test_a_database_that_cannot_start_again_is_a_fault_of_the_load(tmp_path: Pat
     database.environment(workload())
     host.stop(database.process or "", "SIGKILL", 0)
     host.failing = {"pg_isready"}
-    _, fault = begin_or_fault(world_with(host, database, tmp_path), load_of("db"))
+    fault = DatabaseTime.begin(database, load_of("db")).fault()
     assert (fault or "").startswith("PostgreSQL did not become ready")
 
 
 def test_controls_and_other_workloads_have_no_database_time(tmp_path: Path) -> None:
     host = DatabaseHost()
     database = database_on(host, tmp_path)
-    world = world_with(host, database, tmp_path)
-    assert DatabaseTime.begin(world, load_of("db")).used_s() is None
+    assert DatabaseTime.begin(database, load_of("db")).used_s() is None
     database.environment(workload())
-    assert DatabaseTime.begin(world, load_of("db")).used_s() == 0
-    assert DatabaseTime.begin(world, load_of("other")).used_s() is None
-    assert DatabaseTime.begin(world, load_of(None)).used_s() is None
+    assert DatabaseTime.begin(database, load_of("db")).used_s() == 0
+    assert DatabaseTime.begin(database, load_of("other")).used_s() is None
+    assert DatabaseTime.begin(database, load_of(None)).used_s() is None
     host.stop(database.process or "", "SIGKILL", 0)
-    assert DatabaseTime.begin(world, load_of("other")).fault() is None
-    assert DatabaseTime.begin(world_with(host, None, tmp_path), load_of("db")).fault() is None
+    assert DatabaseTime.begin(database, load_of("other")).fault() is None
+    assert DatabaseTime.begin(None, load_of("db")).fault() is None
 
 
 def test_the_figures_of_a_trial_have_the_databases_time_beside_the_servers() -> None:

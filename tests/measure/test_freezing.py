@@ -11,8 +11,8 @@ from deadheat.catalog import load_server, selection
 from deadheat.host import Completed, Exchange
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
-from deadheat.measure.freezing import FREEZE_S, freeze_faults
-from deadheat.measure.world import World
+from deadheat.measure.review import FREEZE_S, freeze_faults
+from deadheat.measure.world import LoadSide, World
 from tests.servers.contenders import CATALOG
 
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
@@ -32,7 +32,16 @@ def world_of(host: FakeHost) -> World:
     """The load has no result, which the check does not need."""
     engine = Engine()
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    return World(host, host, (0,), (1,), engine, "1", engine, "1", Path("/logs"))
+    return World(
+        host,
+        (0,),
+        (LoadSide(host, (1,), engine, Path("/logs")),),
+        engine,
+        "1",
+        "1",
+        engine,
+        Path("/logs"),
+    )
 
 
 def candidate(name: str) -> Candidate:

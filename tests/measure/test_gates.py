@@ -9,7 +9,7 @@ import pytest
 from deadheat.host import Completed
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import GATES, judge, judge_slices, steady_gate
-from deadheat.measure.link import Link
+from deadheat.measure.world import Link
 from tests.measure.made_evidence import codes, evidence, gate_of, sample
 
 CODES = {gate.__name__ for gate in GATES}

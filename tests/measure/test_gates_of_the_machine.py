@@ -10,7 +10,7 @@ from deadheat.load import Engine
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block
-from deadheat.measure.world import World
+from deadheat.measure.world import LoadSide, World
 from tests.measure.made_evidence import codes, evidence, gate_of, sample
 
 
@@ -30,7 +30,16 @@ def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
 
 def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
     engine = Engine("engine")
-    return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
+    return World(
+        server_host,
+        (0,),
+        (LoadSide(load_host, (1,), engine, Path("logs")),),
+        engine,
+        "1",
+        "1",
+        engine,
+        Path("logs"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -373,4 +373,4 @@ def test_a_server_runs_on_its_own_cpus(world: World) -> None:
     code = "import os; print(sorted(os.sched_getaffinity(0)))"
     done = world.server_host.run(ProcessSpec([*PYTHON, "-c", code], cpus=world.server_cpus), 30)
     assert done.stdout.strip() == str(list(world.server_cpus))
-    assert not set(world.server_cpus) & set(world.load_cpus)
+    assert not set(world.server_cpus) & set(world.load.cpus)

@@ -8,7 +8,7 @@ import pytest
 from deadheat.host import Completed, Sample
 from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadResult, LoadSpec
-from deadheat.measure.load_watch import LoadWatch
+from deadheat.measure.trial import LoadWatch
 from deadheat.measure.world import LoadSide, World
 
 SPEC = LoadSpec("http://10.0.0.1:8080/", connections=4, duration_s=1.0)
@@ -33,18 +33,15 @@ class LoadHost(FakeHost):
 
 def world_of(folder: Path, *loads: LoadHost) -> World:
     engine = Engine("deadheat-load")
-    first, *more = loads
     return World(
         server_host=FakeHost(),
-        load_host=first,
         server_cpus=(0, 1),
-        load_cpus=(1,),
+        loads=tuple(LoadSide(host, (1,), engine, folder) for host in loads),
         generator=engine,
         generator_version="0",
-        engine=engine,
         engine_version="0",
+        server_engine=engine,
         logs=folder,
-        more_loads=tuple(LoadSide(host, (1,), engine, folder) for host in more),
     )
 
 
@@ -86,7 +83,9 @@ def test_the_losses_of_all_load_hosts_add_up(tmp_path: Path) -> None:
 def test_on_one_machine_there_is_none(tmp_path: Path) -> None:
     host = LoadHost(steal_share=0.5)
     engine = Engine("deadheat-load")
-    world = World(host, host, (0,), (1,), engine, "0", engine, "0", tmp_path)
+    world = World(
+        host, (0,), (LoadSide(host, (1,), engine, tmp_path),), engine, "0", "0", engine, tmp_path
+    )
     readings = LoadWatch(world).end()
     assert (readings.network(), readings.gates(SPEC, RESULT, Completed(0, "", "", 1, 0))) == (
         {},

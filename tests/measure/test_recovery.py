@@ -10,27 +10,26 @@ import pytest
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
-from deadheat.campaign.run import open_run
+from deadheat.campaign.run import RunContext, open_run
 from deadheat.events import silent
 from deadheat.host import Usage
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 from deadheat.store import Store
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.servers.contenders import contender
 
 
-def decay(**recovery: Any) -> Protocol:
-    return Protocol.model_validate(
+def decay(**recovery: Any) -> AloneProtocol:
+    return AloneProtocol.model_validate(
         {
             "name": "decay",
             "about": "For a test.",
             "connections": [10],
             "duration_s": 0.5,
-            "residency": "alone",
+            "kind": "alone",
             "controls": False,
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 4},

@@ -12,8 +12,8 @@ from deadheat.host import Completed, Listener, Listeners
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
 from deadheat.measure.review import Check, review
-from deadheat.measure.world import World
-from deadheat.report.formats.review_markdown import READING_MAX, review_markdown
+from deadheat.measure.world import LoadSide, World
+from deadheat.report.formats.inspections import READING_MAX, review_markdown
 from tests.servers.contenders import CATALOG
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n"
@@ -31,7 +31,16 @@ def world(host: FakeHost) -> World:
     """The load has no result, so the check `load` fails in each of these tests."""
     engine = Engine()
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    return World(host, host, (0,), (1,), engine, "1", engine, "1", Path("/logs"))
+    return World(
+        host,
+        (0,),
+        (LoadSide(host, (1,), engine, Path("/logs")),),
+        engine,
+        "1",
+        "1",
+        engine,
+        Path("/logs"),
+    )
 
 
 def answer(request: bytes) -> bytes:
@@ -94,7 +103,7 @@ def test_another_backlog_than_declared_fails(host: FakeHost, world: World) -> No
 
     short = ShortHost()
     short.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    its_world = replace(world, server_host=short, load_host=short)
+    its_world = replace(world, server_host=short, loads=(replace(world.load, host=short),))
     reviewed = checks(short, its_world, FakeServer(answer=answer))
     assert reviewed["backlog"].passed is False
     assert reviewed["backlog"].reading.startswith("it listens with a backlog of 5; ")
@@ -109,7 +118,7 @@ def test_the_port_of_a_jvm_is_no_second_listener(host: FakeHost, world: World) -
 
     mapped = MappedHost()
     mapped.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    its_world = replace(world, server_host=mapped, load_host=mapped)
+    its_world = replace(world, server_host=mapped, loads=(replace(world.load, host=mapped),))
     reviewed = checks(mapped, its_world, FakeServer(answer=answer))
     assert reviewed["no other listener"].passed is True
 

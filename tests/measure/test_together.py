@@ -12,7 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import HostError, ProcessSpec
 from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadSpec
-from deadheat.load.slices import SliceRequest
+from deadheat.load.engine import SliceRequest
 from deadheat.measure.load_process import close_load, load_once, load_slice, open_load, processes_on
 from deadheat.measure.world import LoadSide, World
 
@@ -34,19 +34,16 @@ class Lab:
         for number, host in enumerate(self.hosts):
             host.on_ask(lambda _: True, self._engine(number))
         engine = Engine("deadheat-load")
-        first, *more = self.hosts
         self.world = World(
             server_host=FakeHost(),
-            load_host=first,
             server_cpus=(0,),
-            load_cpus=(1,),
+            loads=tuple(LoadSide(host, (0, 1), engine, folder) for host in self.hosts),
             generator=engine,
             generator_version="0",
-            engine=engine,
             engine_version="0",
+            server_engine=engine,
             logs=folder,
             server_address="10.0.0.1",
-            more_loads=tuple(LoadSide(host, (0, 1), engine, folder) for host in more),
         )
 
     def _engine(self, number: int) -> Callable[[FakeHost, ProcessSpec, str | None], str]:
@@ -87,7 +84,7 @@ def test_each_host_has_its_part_and_the_result_is_their_sum(tmp_path: Path) -> N
     result = load_slice(lab.world, load, SliceRequest(0.08))
     assert result.requests_ok == 2 * DOCUMENT["classes"]["ok"]
     assert [len(processes_on(host, [load, load])) for host in lab.hosts] == [1, 1]
-    close_load(lab.world, load)
+    close_load(load)
     assert lab.stopped() == [1, 1]
 
 

@@ -162,23 +162,3 @@ def test_server_and_client_get_disjoint_cpus() -> None:
     assert caught.value.hint == "use at most 3"
     with pytest.raises(DeadheatError, match="1 CPU: expected two"):
         split_cpus(with_cpus(5), 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "duration_s"),
-    [
-        ("settle-trials", {}, 1.25),
-        ("settle-trials", {"generator": "wrk"}, 0.2),
-        ("settle", {}, 1.25),
-        ("quick", {}, 1.25),
-        ("kzmake-2018", {}, 30.0),
-    ],
-)
-def test_a_slow_servers_slice_is_longer_only_where_nobody_asked_for_its_length(
-    name: str, changes: dict[str, object], duration_s: float
-) -> None:
-    """Regression: wrk and ab got a fraction of a second, and --duration was not kept."""
-    asked = load_protocol(CATALOG.parents[2], name).model_copy(update=changes)
-    instance = Instance(contender("hello"), "1", 20000, "", 0.0)
-    assert load_spec(asked, instance, 100, rate_per_s=400.0).duration_s == duration_s
-    assert load_spec(asked, instance, 100, rate_per_s=1e6).duration_s == asked.duration_s

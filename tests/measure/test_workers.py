@@ -12,7 +12,7 @@ import pytest
 from deadheat.host import ProcessSpec
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.host.local import LocalHost
-from deadheat.measure.workers import Workers
+from deadheat.measure.lifecycle import Workers
 from tests.host.support import eventually, log, python
 
 MASTER, FIRST, SECOND, THIRD = (1, 10), (2, 11), (3, 11), (4, 50)

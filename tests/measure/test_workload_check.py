@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.host import Exchange, Usage
 from deadheat.host.fake import FakeHost
-from deadheat.measure.workload_check import growth_fault, workload_fault
+from deadheat.measure.verify import growth_fault, workload_fault
 from deadheat.workload import Workload, load_workload
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ from hdrh.histogram import HdrHistogram
 
 from deadheat.host import fake
 from deadheat.host.fingerprint import Fingerprint, IdleCpus
-from deadheat.protocol import Protocol
+from deadheat.protocol import Fixed, Repetitions, Settle, StoredProtocol
+from deadheat.protocol.model import STORED_KINDS
 from deadheat.store import Conclusion, Gate, Store, TrialRecord
 
 SETTLE: dict[str, Any] = {
@@ -53,11 +54,20 @@ FINGERPRINT = fake.FINGERPRINT.model_copy(
 )
 
 
-def made_protocol(values: Mapping[str, Any]) -> Protocol:
-    """The protocol of these values, in which a workload may be a name alone."""
+def made_protocol(values: Mapping[str, Any]) -> StoredProtocol:
+    """The protocol of these values that its kind has. A workload may be a name alone.
+
+    Without a kind it is a race in slices if it has some, else one of whole trials.
+    """
+    kind = values.get("kind", "slices" if values.get("slices") else "trials")
+    model = STORED_KINDS[kind]
     plain = {"about": "made", "requests": [{"path": "/"}]}
     workloads = [plain | workload for workload in values.get("workloads", ())]
-    return Protocol.model_validate({**values, "workloads": workloads})
+    known = {name: value for name, value in values.items() if name in model.model_fields}
+    if stopping := known.get("stopping"):
+        rule = Repetitions if kind == "alone" else Settle if stopping["kind"] == "settle" else Fixed
+        known["stopping"] = {name: stopping[name] for name in stopping if name in rule.model_fields}
+    return model.model_validate({**known, "kind": kind, "workloads": workloads})
 
 
 def histogram(requests: int, median_us: int = 1000) -> str:

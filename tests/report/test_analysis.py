@@ -1,10 +1,38 @@
-"""Which contenders rank, and why the others do not."""
+"""Which contenders rank, why the others do not, and what is known of these.
 
+A dead heat needs intervals: contenders without one have no rank, in every format. An interval that
+is too wide to draw is shown as unknown: it once disappeared from the row.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
-from deadheat.report.findings.analysis import Analysis, analyze
+import pytest
+
+from deadheat import report
+from deadheat.intervals import is_known
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, AtLeast, Standing, analyze, at_least
+from deadheat.report.findings.conclusion import answer, conclusions, difference
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import points
+from deadheat.report.findings.versus import versus
+from deadheat.report.formats.tables import of_leader
 from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
+from deadheat.report.picture.bars import draw_bars
+from deadheat.serve.entries import entry_of
+from deadheat.stats.known_interval import dead_heats
+from deadheat.stats.ratio import RatioInterval
+from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
+from tests.report.sliced import SLICED, sliced_race
+
+BUSY = failed("client_cpu", 0.93)
+RATES = {"fasthttp": 118_466.0, "hyper": 120_000.0, "express": 60_000.0, "flask": 5302.0}
 
 
 def analyzed(run: MadeRun) -> Analysis:
@@ -105,3 +133,190 @@ def test_ranks_nothing_before_the_first_trial(tmp_path: Path) -> None:
     analysis = analyzed(run)
     assert analysis.blocks == 0
     assert analysis.main.ranking is None
+
+
+def bounds_of(folder: Path, rate: float, gates: Sequence[Gate]) -> tuple[AtLeast, ...]:
+    run = made_run(folder / "runs.sqlite")
+    run.race({"fast": rate, "middle": 9000, "slow": 3000}, blocks=12, gates_of={"fast": gates})
+    run.end()
+    view = load_view(run.store, run.run_id)
+    analysis = analyze(view)
+    assert "fast" not in [item.name for item in analysis.main.ranked]
+    bounds = at_least(view, analysis.main)
+    texts = [item.text for item in conclusions(view, analysis) if item.topic == "lower bound"]
+    assert len(texts) == len(bounds)
+    return bounds
+
+
+def test_a_client_limited_rate_is_a_lower_bound(tmp_path: Path) -> None:
+    (bound,) = bounds_of(tmp_path, 15000, BUSY)
+    assert (bound.contender.name, bound.beaten) == ("fast", ("middle", "slow"))
+    assert 1 < bound.ratio_low < 15000 / 9000
+
+
+def test_a_bound_beats_no_faster_contender(tmp_path: Path) -> None:
+    (bound,) = bounds_of(tmp_path, 6000, BUSY)
+    assert bound.beaten == ("slow",)
+
+
+def test_no_bounds_without_a_ranking(tmp_path: Path) -> None:
+    """Regression: a traceback if a busy machine failed a gate in the second of two heats."""
+    run = made_run(tmp_path / "runs.sqlite")
+    controls = {"null-server": 50_000, "reference": 12_000}
+    for name in controls:
+        run.contender(name, role="control")
+    run.race(controls | {"slow": 3000}, invocations=1, blocks=2, heat=1)
+    run.race(
+        controls | {"fast": 9000},
+        invocations=1,
+        blocks=2,
+        heat=2,
+        gates_of={"fast": BUSY},
+    )
+    run.end()
+    view = load_view(run.store, run.run_id)
+    assert at_least(view, analyze(view).main) == ()
+
+
+def test_finds_bounds_without_a_measured_control(tmp_path: Path) -> None:
+    """Regression: a traceback."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("reference", role="control", fault="it did not start")
+    gates = {"fast": BUSY}
+    run.race({"fast": 15000, "slow": 3000}, blocks=12, gates_of=gates)
+    run.race({"middle": 9000}, blocks=12)
+    run.end()
+    view = load_view(run.store, run.run_id)
+    (bound,) = at_least(view, analyze(view).main)
+    assert bound.beaten == ("middle", "slow")
+
+
+def test_no_bound_if_another_gate_failed(tmp_path: Path) -> None:
+    assert bounds_of(tmp_path, 15000, (*BUSY, *failed("steal"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("ratio_low", "sentence", "point"),
+    [
+        (1.0004, "fast is faster than slow: ", "the client limited its rate"),
+        (1.25, "fast is at least 25.0 % faster than slow: ", "+25.0 % or more; the client"),
+    ],
+)
+def test_a_bound_of_0_0_percent_is_not_printed(
+    tmp_path: Path, ratio_low: float, sentence: str, point: str
+) -> None:
+    """Regression: "faster by 0.0 % or more"."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"slow": 3000, "slower": 1000})
+    run.contender("fast")
+    run.end()
+    view = load_view(run.store, run.run_id)
+    analysis = analyze(view)
+    fast = next(contender for contender in view.contenders if contender.name == "fast")
+    analysis.main.kept["at_least"] = (AtLeast(fast, ("slow",), ratio_low),)
+    (text,) = [each.text for each in conclusions(view, analysis) if each.topic == "lower bound"]
+    assert text.startswith(sentence)
+    all_points = points(view, analysis, Source.stored(view))
+    (figures,) = [each.figures for each in all_points if each.text == "fast > slow"]
+    assert figures.startswith(point)
+
+
+def noisy_race(path: Path, valid_blocks: dict[str, int]) -> RunView:
+    """Two instances of each, which differ by a third."""
+    run = made_run(path / "runs.sqlite", protocol=SLICED)
+    run_id = sliced_race(run, RATES, apart=0.15, valid_blocks=valid_blocks)
+    return load_view(run.store, run_id, whole=True)
+
+
+def test_bug_a_noisy_race_without_an_interval_was_a_dead_heat(tmp_path: Path) -> None:
+    """Printed: `All 14 are in a dead heat`, at 118,466 and 5,302 requests/s."""
+    view = noisy_race(tmp_path, dict.fromkeys(RATES, 1))
+    analysis = analyze(view)
+    headline = "No ranking: 4 of 32 trials are valid, 28 failed the check steal"
+    assert answer(view, analysis.main) == headline
+    assert not analysis.main.ranked
+    (open_point,) = [p for p in points(view, analysis, Source.stored(view)) if p.topic == "OPEN"]
+    assert "4 of 32 trials are valid, 28 failed the check steal" in open_point.text
+    assert open_point.command.endswith("--budget 10m --wait-quiet")
+    assert versus(analysis.main, "hyper", "flask").brief == "no verdict"
+    assert entry_of(view, analysis).run.answer == f"{headline}."
+    for format_ in ("terminal", "md", "json", "csv", "html"):
+        text = report.write(view, format_)
+        assert "in a dead heat" not in text
+        if format_ != "csv":
+            assert headline in text or format_ == "html"
+    (level,) = json.loads(report.write(view, "json"))["levels"]
+    assert {standing["group"] for standing in level["standings"]} == {None}
+
+
+def test_those_with_an_interval_are_ranked_without_the_others(tmp_path: Path) -> None:
+    view = noisy_race(tmp_path, {"fasthttp": 8, "hyper": 8, "express": 8, "flask": 1})
+    level = analyze(view).main
+    assert level.ranking is not None
+    ranked = {standing.name for standing in level.ranked}
+    assert "flask" not in ranked
+    for pair in level.ranking.pairs:
+        assert is_known(pair.ratio.low, pair.ratio.high)
+    (unranked,) = [standing for standing in level.standings if standing.name == "flask"]
+    assert unranked.reason is not None
+    assert "interval" in unranked.reason
+
+
+@pytest.mark.parametrize("blocks", [1, 8])
+def test_every_dead_heat_has_known_intervals(tmp_path: Path, blocks: int) -> None:
+    level = analyze(noisy_race(tmp_path, dict.fromkeys(RATES, blocks))).main
+    for names in dead_heats(level.ranking) if level.ranking else ():
+        for name in names[1:]:
+            assert level.ranking is not None
+            ratio = level.ranking.pair(names[0], name).ratio
+            assert is_known(ratio.low, ratio.high)
+
+
+def with_wide_interval(folder: Path, low: float, high: float) -> tuple[RunView, Analysis]:
+    """A race of two whose second row has this interval."""
+    run = made_run(folder / "runs.sqlite")
+    run.race({"a": 1000, "b": 800})
+    view = load_view(run.store, run.end())
+    analysis = analyze(view)
+    first, second = analysis.main.standings
+    assert second.row is not None
+    ratio = dataclasses.replace(second.row.ratio_to_leader, low=low, high=high)
+    second = dataclasses.replace(second, row=dataclasses.replace(second.row, ratio_to_leader=ratio))
+    level = dataclasses.replace(analysis.main, standings=(first, second))
+    return view, dataclasses.replace(analysis, levels=(level,))
+
+
+def second(analysis: Analysis) -> Standing:
+    return analysis.main.standings[1]
+
+
+def test_a_table_prints_it_as_unknown(tmp_path: Path) -> None:
+    for low, high in ((0.05, 16.0), (0.0, math.inf)):
+        folder = tmp_path / str(low)
+        folder.mkdir()
+        _, analysis = with_wide_interval(folder, low, high)
+        assert of_leader(second(analysis)).endswith(" [unknown]")
+
+
+def test_a_known_one_is_printed(tmp_path: Path) -> None:
+    _, analysis = with_wide_interval(tmp_path, 0.7, 0.9)
+    assert of_leader(second(analysis)).endswith(" [70.0–90.0]")
+
+
+def test_a_sentence_prints_it_as_unknown(tmp_path: Path) -> None:
+    _, analysis = with_wide_interval(tmp_path, 0.0, math.inf)
+    row = second(analysis).row
+    assert row is not None
+    assert difference(row.ratio_to_leader).endswith(f"% {format.UNKNOWN}")
+    assert isinstance(row.ratio_to_leader, RatioInterval)
+
+
+def test_a_picture_lets_the_whisker_fade_out(tmp_path: Path) -> None:
+    view, analysis = with_wide_interval(tmp_path, 0.05, 16.0)
+    picture = draw_bars(view, analysis)
+    assert picture is not None
+    assert picture.count("stroke-opacity") > 8
+    assert "a fading line: unknown" in picture
+    narrow = draw_bars(view, analyze(view))
+    assert narrow is not None
+    assert "stroke-opacity" not in narrow

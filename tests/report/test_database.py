@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.limits import Limit, limit_of, limits
 from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.precision import Limit, limit_of, limits
 from deadheat.report.formats.csv_table import write
 from deadheat.report.formats.json_document import build
 from deadheat.report.formats.tables import ranking_columns

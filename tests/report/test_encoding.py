@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from deadheat.report.formats.encoding import fit
+from deadheat.console import fit
 from tests.report.made import MadeRun, made_run
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from deadheat.catalog import Catalog, load_catalog, selection
 from deadheat.measure.inspection import Inspection
-from deadheat.report.formats.inspections import line, summary
-from deadheat.report.formats.server_pages import server_pages
+from deadheat.report.formats.inspections import line, server_pages, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 GIN = load_catalog(ROOT).servers["go-gin"]

@@ -10,16 +10,16 @@ from click.testing import CliRunner
 from deadheat import report
 from deadheat.cli import cli
 from deadheat.report.model import facts, kept, slice_fit
-from deadheat.report.model.distribution import merged
 from deadheat.report.model.kept import kept_path
 from deadheat.report.model.load import load_view
+from deadheat.report.model.series import merged
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 from tests.report.made import SETTLE, MadeRun, histogram, made_run
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-BUNDLES = {"make-run": "json", "settle-24-b": "json", "slices-24-b": "terminal"}
+BUNDLES = {"make-run": "json", "race-24-a": "json", "race-24-b": "terminal"}
 
 
 @pytest.fixture(autouse=True)

@@ -7,31 +7,12 @@ import pytest
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.markdown import code, escape, write
 from deadheat.report.model.load import load_view
-from tests.report.made import SETTLE, MadeRun, failed, made_run
+from tests.report.made import MadeRun, failed, made_run
 
 
 def written(run: MadeRun) -> str:
     view = load_view(run.store, run.run_id)
     return write(view, analyze(view))
-
-
-def test_the_report_has_table_host_command_and_conclusion(tmp_path: Path) -> None:
-    protocol = {**SETTLE, "connections": [10, 100]}
-    run = made_run(tmp_path / "runs.sqlite", protocol=protocol, command=["deadheat", "run", "a b"])
-    run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
-    run.end()
-    text = written(run)
-    assert text.startswith("# alpha is fastest: ")
-    assert text.index("**KNOWN**") < text.index("## Details") < text.index("## Conclusion")
-    assert "- 2 contenders under protocol settle: settled after" in text
-    assert "Made CPU, 2 CPUs, 8.0 GiB" in text
-    assert "`deadheat run 'a b'`" in text
-    assert "| rank | server | req/s at 10 | req/s at 100 | % of leader" in text
-    assert "| 1 | alpha |" in text
-    assert "## At 10 connections" in text
-    assert "| alpha | beta |" in text
-    assert "- **separated**: alpha is faster than beta by" in text
-    assert "## Behavior" in text
 
 
 def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from deadheat.report import FORMATS, write
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.scaling import Curve, curves
-from deadheat.report.formats.scaling_text import sentences
+from deadheat.report.findings.scaling import scaling_sentences as sentences
 from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 

@@ -72,31 +72,6 @@ def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
     assert "wider terminal" not in text
 
 
-def test_a_brace_joins_a_dead_heat(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 9000, "gamma": 3000})
-    text = shown(run)
-    joined = {line_of(text, name).split()[1] for name in ("alpha", "beta")}
-    assert joined == {"╭", "╰"}
-    assert line_of(text, "gamma").split()[1] == "gamma"
-
-
-def test_unranked_rows_come_last_with_caution_and_advice(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000})
-    run.contender("gamma")
-    run.trial("gamma", 99_999.0, gates=failed())
-    text = shown(run)
-    rows = text.partition("rank")[2]
-    assert rows.index("alpha") < rows.index("beta") < rows.index("gamma")
-    assert line_of(text, "gamma").startswith("–")
-    assert "(99,999)" in line_of(text, "gamma")
-    assert "in brackets" in text
-    assert "gamma: its trial is not valid" in text
-    assert "steal: failed in 1 trial of gamma" in text
-    assert "stop what else runs on this machine" in text
-
-
 def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
     run.contender("alpha")
@@ -113,7 +88,7 @@ def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> No
 
 
 def test_labels_best_of_n(tmp_path: Path) -> None:
-    protocol = {**QUICK, "aggregate": "best"}
+    protocol = {**QUICK, "kind": "alone", "aggregate": "best"}
     run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
     run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=5)
     text = shown(run)
@@ -156,37 +131,6 @@ def test_no_color_without_a_terminal_or_with_no_color(
     assert "\x1b[1;33m" in shown(run, terminal=True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert "33m" not in shown(run, terminal=True)
-
-
-def test_offered_rates_have_a_separate_table(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
-    assert "each request was due" not in shown(run)
-    run.trial("alpha", 4500.0, kind="latency", offered_rate_per_s=4500.0)
-    text = shown(run)
-    assert "each request was due" in text
-    assert "p99.9" in text
-    assert "4,500" in text
-
-
-def test_the_answer_comes_first_and_the_next_command_last(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000})
-    lines = shown(run).splitlines()
-    assert lines[0].startswith("alpha is fastest: ")
-    assert lines[0].endswith("ahead of the next.")
-    assert lines[2].startswith("2 servers, 100 connections, 1 server CPU")
-    assert sum(line.startswith("rank") for line in lines) == 1
-    assert f"deadheat report {run.run_id[-4:]} -v" in lines[-2]
-
-
-def test_an_open_pair_has_its_command(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 9000}, noise=0.05)
-    run.end()
-    text = shown(run)
-    assert "OPEN" in text
-    assert "deadheat run alpha beta --" in text or "deadheat run beta alpha --" in text
 
 
 def test_details_are_behind_verbose(tmp_path: Path) -> None:

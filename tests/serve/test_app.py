@@ -13,7 +13,7 @@ from deadheat.errors import DeadheatError
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import Document, document_of, packed_document
-from deadheat.serve.timeline import points
+from deadheat.serve.servers import points
 from deadheat.store import Imported, Store
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
@@ -158,8 +158,8 @@ def test_a_timeline_has_the_valid_trials_of_every_run(client: TestClient, run: M
     second.trial("alpha", 1.0, gates=failed(), block=9)
     second.end()
     first, last = points(run.store, "alpha")
-    assert first.median_per_s == pytest.approx(9000, rel=0.1)
-    assert last.median_per_s == pytest.approx(4000, rel=0.1)
+    assert first.mark.median_per_s == pytest.approx(9000, rel=0.1)
+    assert last.mark.median_per_s == pytest.approx(4000, rel=0.1)
     assert (last.trials, first.of_reference) == (9, None)
     assert last.of_reference == pytest.approx(0.5, rel=0.05)
     page = client.get("/servers/alpha").text
@@ -178,7 +178,10 @@ def test_runs_of_one_second_are_in_the_order_of_their_start(
     for run in (first, second):
         run.race({"alpha": 9000}, blocks=1)
         run.end()
-    assert [point.run_id for point in points(first.store, "alpha")] == [first.run_id, second.run_id]
+    assert [point.mark.run_id for point in points(first.store, "alpha")] == [
+        first.run_id,
+        second.run_id,
+    ]
 
 
 @pytest.mark.parametrize("path", ["/runs/nothing", "/servers/unknown", "/assets/app.py"])

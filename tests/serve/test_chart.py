@@ -1,17 +1,20 @@
 """The SVG chart of a timeline."""
 
+import datetime
 import re
 
 import pytest
 
-from deadheat.serve.chart import DATES_MAX, LEFT, RIGHT, WIDTH, Mark, chart
+from deadheat.serve.servers import DATES_MAX, LEFT, RIGHT, WIDTH, Mark, chart
+from deadheat.workload import HELLO, Level
 
 
 def marks(number: int, highest_per_s: float = 9500.0) -> list[Mark]:
     return [
         Mark(
             run_id=f"run-{index}",
-            date=f"2026-01-{1 + index // 10:02}",
+            started_at=datetime.datetime(2026, 1, 1) + datetime.timedelta(index // 10),
+            level=Level(HELLO, 100),
             version=f"1.{index // 100}",
             median_per_s=0.8 * highest_per_s,
             slowest_per_s=0.5 * highest_per_s,

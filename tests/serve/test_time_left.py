@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deadheat.serve.time_left import time_left
+from deadheat.serve.live import time_left
 from deadheat.store.listing import run_progress
 from tests.report.made import QUICK, SETTLE, MadeRun, made_run
 

@@ -71,5 +71,5 @@ def test_two_instances_at_an_early_look_give_a_finite_interval() -> None:
 
 @pytest.mark.parametrize("names", ["ab", "aabcd"])
 def test_names_fit_the_contenders(fit: ModelFit, names: str) -> None:
-    with pytest.raises(ValueError, match="5 contenders"):
+    with pytest.raises(ValueError, match="expected 5 distinct"):
         rank_from_model(fit, names)

@@ -2,12 +2,13 @@
 
 import random
 
-from deadheat.protocol import Protocol
+from deadheat.protocol import protocol_of
 from deadheat.store import Gate, Store, TrialRecord
 
-SMALL = Protocol.model_validate(
+SMALL = protocol_of(
     {
         "name": "small",
+        "kind": "slices",
         "about": "of a test",
         "connections": [10],
         "duration_s": 1,

@@ -12,9 +12,14 @@ from deadheat.cli import cli
 from deadheat.errors import DeadheatError
 from deadheat.workload import Workload, load_workload
 from deadheat.workload.curl import read_curl
-from deadheat.workload.har import read_har
-from deadheat.workload.recorded import Recorded, workload_text
-from deadheat.workload.secret import body_without_secrets, is_secret_name, is_secret_value
+from deadheat.workload.recorded import (
+    Recorded,
+    body_without_secrets,
+    is_secret_name,
+    is_secret_value,
+    read_har,
+    workload_text,
+)
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
 SECRETS = ("s3cr3t-cookie", "s3cr3t-basic", "s3cr3t-query", "s3cr3t-field", "hunter2", JWT)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from deadheat.workload.html import canonical
-from deadheat.workload.json_value import is_same_json
+from deadheat.workload.sample import canonical, is_same_json
 
 PERSON = '{"id": 7, "name": "Z\\u00fcrich", "list": [1.5, null]}'
 PAGE = '<td>&lt;b&gt; &amp; "it\'s" +</td>'

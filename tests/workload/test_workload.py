@@ -8,7 +8,7 @@ import pytest
 from deadheat.catalog import FileFault, load_catalog
 from deadheat.errors import DeadheatError
 from deadheat.workload import Sample, Workload, load_workload, workload_names
-from deadheat.workload.wire import wire
+from deadheat.workload.model import wire
 
 HERE = Path(__file__).resolve().parents[2]
 SMALL = """\
@@ -206,4 +206,4 @@ def test_the_page_is_64_kib_and_holds_what_a_browser_would_run() -> None:
 def test_the_document_shows_every_workload_on_the_wire() -> None:
     page = (HERE / "docs" / "workloads.md").read_text()
     for name in workload_names(HERE):
-        assert wire(load_workload(HERE, name)) in page, "run `make workloads`"
+        assert wire(load_workload(HERE, name)).rstrip() in page, "run `make figures`"

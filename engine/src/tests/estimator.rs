@@ -1,5 +1,5 @@
 //! The rate of slices against simulated servers in virtual time, whose true rate is known: the
-//! estimator of docs/engine.md, section "Slices".
+//! estimator of docs/engine-slices.md.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

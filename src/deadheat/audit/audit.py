@@ -1,16 +1,76 @@
 """An audit: the case, its defects, the use of the machine, and a second replay to compare with."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from deadheat.audit.beside import Agreement, between_replays
-from deadheat.audit.case import Case, Defect
-from deadheat.audit.defects.all import find_defects
-from deadheat.audit.dstat import Second, seconds_of
+from deadheat.audit.beside import Agreement, Case, between_replays
+from deadheat.audit.defects import find_defects
 from deadheat.audit.placement import Placement, placement_of
-from deadheat.audit.replay import Replay, Trial
-from deadheat.protocol.figures import Figures
+from deadheat.audit.replay import Replay, Trial, load_replay
+from deadheat.catalog import find_root
+from deadheat.errors import DeadheatError
+from deadheat.host.cpu_time import TICK_S
+from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.report.model.evidence import Defect
+from deadheat.report.model.view import RunView
 from deadheat.store import Store
+from deadheat.store.reading import trial_series
+
+STEP_S = 1.0
+IDLE, IOWAIT = 3, 4  # of a CPU's counters, see `Sample.cpu_ticks`
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The machine over one step. `busy` maps a CPU to its share in use, 0 to 1."""
+
+    at_s: float  # since the first sample
+    busy: Mapping[int, float]
+    memory_bytes: int | None  # of the server
+    memory_available_bytes: int
+
+
+def seconds_of(store: Store, trial_id: int) -> tuple[Second, ...]:
+    """The seconds of a stored trial; none if it has no samples."""
+    return fold(trial_series(store, trial_id, "machine"))
+
+
+def fold(samples: Sequence[Mapping[str, Any]]) -> tuple[Second, ...]:
+    """Stored samples as steps of about a second; the last step may be shorter."""
+    seconds = []
+    before = samples[0] if samples else {}
+    for sample in samples[1:]:
+        last = sample is samples[-1]
+        if sample["at_s"] - before["at_s"] < STEP_S - 0.01 and not last:
+            continue
+        if sample["at_s"] > before["at_s"]:
+            seconds.append(_second(samples[0]["at_s"], before, sample))
+        before = sample
+    return tuple(seconds)
+
+
+def mean_busy(seconds: Sequence[Second]) -> dict[int, float]:
+    """The mean share in use of each CPU, over steps of any length."""
+    cpus = sorted({cpu for second in seconds for cpu in second.busy})
+    return {cpu: sum(each.busy.get(cpu, 0.0) for each in seconds) / len(seconds) for cpu in cpus}
+
+
+def _second(begun_s: float, first: Mapping[str, Any], last: Mapping[str, Any]) -> Second:
+    elapsed_s = last["at_s"] - first["at_s"]
+    busy = {}
+    for cpu, ticks in last["cpu_ticks"].items():
+        if cpu in first["cpu_ticks"]:
+            spent = [now - then for now, then in zip(ticks, first["cpu_ticks"][cpu], strict=True)]
+            in_use_s = (sum(spent) - spent[IDLE] - spent[IOWAIT]) * TICK_S
+            busy[int(cpu)] = min(1.0, in_use_s / elapsed_s)
+    usages = last["usage"].values()
+    return Second(
+        at_s=last["at_s"] - begun_s,
+        busy=busy,
+        memory_bytes=sum(usage["memory_bytes"] for usage in usages) if usages else None,
+        memory_available_bytes=last["memory_available_bytes"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +131,23 @@ def _machine_use(store: Store, case: Case) -> Iterator[MachineUse]:
 
 def _rate(trial: Trial) -> float:
     return trial.rate_per_s or 0.0
+
+
+def with_defects(store: Store, view: RunView) -> RunView:
+    """The same view with `defects`, if it is a replay whose published figures are here.
+
+    `deadheat audit` says why if they cannot be read; a report of the run works without them.
+    """
+    if view.protocol.origin is None:
+        return view
+    try:
+        replay = load_replay(store, view.run_id)
+        if not view.trials:
+            return view
+        root, name = find_root(), view.protocol.origin.figures
+        single = root / "published" / f"{name}-repetitions.csv"
+        repetitions = read_figures(single) if single.is_file() else None
+        case = Case.of(replay, shipped_figures(root, name), repetitions)
+    except DeadheatError:
+        return view
+    return replace(view, defects=find_defects(case))

@@ -8,7 +8,7 @@ from deadheat.audit.replay import Contender, Replay
 from deadheat.audit.sections import heading
 from deadheat.protocol.figures import Figures
 from deadheat.report import format
-from deadheat.report.model.column import Column
+from deadheat.report.formats.tables import Column, column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store, read_run
 from deadheat.store.rows import StoredTrial
@@ -122,29 +122,24 @@ def _verdict(series: Series) -> str:
 
 
 def _table(series: Series) -> tuple[Column, ...]:
-    first = series.trials[0].rate_per_s
+    trials, first = series.trials, series.trials[0].rate_per_s
     return (
-        Column("trial", tuple(str(trial.trial) for trial in series.trials)),
-        Column("req/s", tuple(format.rate(trial.rate_per_s) for trial in series.trials)),
-        Column(
-            "of the first\n%",
-            tuple(
-                f"{100 * (trial.rate_per_s or 0) / first:.1f}" if first else format.NONE
-                for trial in series.trials
-            ),
-        ),
-        Column("CPU used after\ns", tuple(_seconds(trial.cpu_burnt_s) for trial in series.trials)),
-        Column("busy for\ns", tuple(_busy(trial) for trial in series.trials)),
-        Column(
-            "recovered after\ns",
-            tuple(
-                "never"
-                if trial.watched and trial.recovered_after_s is None
-                else _seconds(trial.recovered_after_s)
-                for trial in series.trials
-            ),
-        ),
+        column(trials, "trial", lambda trial: str(trial.trial)),
+        column(trials, "req/s", lambda trial: format.rate(trial.rate_per_s)),
+        column(trials, "of the first\n%", lambda trial: _of_first(trial, first)),
+        column(trials, "CPU used after\ns", lambda trial: _seconds(trial.cpu_burnt_s)),
+        column(trials, "busy for\ns", _busy),
+        column(trials, "recovered after\ns", _recovered),
     )
+
+
+def _of_first(trial: Aftermath, first_per_s: float | None) -> str:
+    return f"{100 * (trial.rate_per_s or 0) / first_per_s:.1f}" if first_per_s else format.NONE
+
+
+def _recovered(trial: Aftermath) -> str:
+    never = trial.watched and trial.recovered_after_s is None
+    return "never" if never else _seconds(trial.recovered_after_s)
 
 
 def _reasons(series: Series) -> tuple[str, ...]:

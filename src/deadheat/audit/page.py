@@ -1,10 +1,19 @@
-"""The content of an audit for any format: a title, facts, and sections of text and tables."""
+"""An audit in any format: a title, facts, and sections of text and tables."""
 
-from collections.abc import Mapping
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from deadheat.report.model.column import Column
+from rich.cells import cell_len
+
+from deadheat.foreign_text import printable
+from deadheat.report.formats.markdown import code, escape
+from deadheat.report.formats.tables import Column
+
+GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +39,89 @@ class Page:
     command: tuple[str, ...]
     sections: tuple[Section, ...]
     document: Mapping[str, Any]
+
+
+def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
+    """A page in one of `FORMATS`, ending with a newline.
+
+    `regenerate` are the command lines that regenerate it; Markdown shows them.
+    """
+    return _WRITERS[format](page, regenerate) + "\n"
+
+
+def _markdown(page: Page, regenerate: Sequence[str]) -> str:
+    lines = [f"# {escape(page.title)}", "", *(f"- {escape(line)}" for line in page.heading)]
+    lines += [f"- {code(line)}" for line in (shlex.join(page.command), *regenerate)]
+    for section in page.sections:
+        lines += ["", f"## {escape(section.title)}"]
+        lines += _listed(section.lines)
+        if section.table:
+            lines += ["", *_markdown_table(section.table)]
+        lines += _listed(section.notes)
+    return "\n".join(lines)
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    return ["", *(f"- {escape(text)}" for text in texts)] if texts else []
+
+
+def _markdown_table(columns: Sequence[Column]) -> Iterator[str]:
+    headers = [column.header.replace("\n", " ") for column in columns]
+    yield "| " + " | ".join(map(escape, headers)) + " |"
+    yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        yield "| " + " | ".join(map(escape, cells)) + " |"
+
+
+def _text(page: Page, _: Sequence[str]) -> str:
+    lines = [page.title, *(f"  {line}" for line in page.heading)]
+    lines.append(f"  $ {shlex.join(page.command)}")
+    for section in page.sections:
+        lines += ["", section.title, *(f"- {text}" for text in section.lines)]
+        lines += (_text_records if section.as_records else _text_table)(section)
+        lines += [f"  {text}" for text in section.notes]
+    return printable("\n".join(lines))
+
+
+def _text_table(section: Section) -> Iterator[str]:
+    if not section.table:
+        return
+    headers = [column.header.split("\n") for column in section.table]
+    rows = [
+        *zip_longest(*headers, fillvalue=""),
+        *zip(*(c.cells for c in section.table), strict=True),
+    ]
+    widths = [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        padded = [
+            " " * (width - cell_len(cell)) + cell
+            if column.right
+            else cell + " " * (width - cell_len(cell))
+            for cell, width, column in zip(row, widths, section.table, strict=True)
+        ]
+        yield GAP.join(padded).rstrip()
+
+
+def _text_records(section: Section) -> Iterator[str]:
+    """The first cell of each row, and below it the others with their headers."""
+    if not section.table:
+        return
+    _, *headers = (column.header.replace("\n", " ") for column in section.table)
+    width = max(map(cell_len, headers), default=0)
+    for first, *cells in zip(*(column.cells for column in section.table), strict=True):
+        yield f"- {first}"
+        for header, cell in zip(headers, cells, strict=True):
+            yield f"    {header}{' ' * (width - cell_len(header))}{GAP}{cell}"
+
+
+def _json(page: Page, _: Sequence[str]) -> str:
+    return json.dumps(page.document, indent=2)
+
+
+_WRITERS: Mapping[str, Callable[[Page, Sequence[str]], str]] = {
+    "text": _text,
+    "md": _markdown,
+    "json": _json,
+}
+
+FORMATS = tuple(_WRITERS)

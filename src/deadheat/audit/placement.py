@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.audit.beside import Agreement, agree, ranks
-from deadheat.audit.case import agreement_text
+from deadheat.audit.beside import Agreement, agree, agreement_text, ranks
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
 from deadheat.report import format
-from deadheat.report.model.column import Column
+from deadheat.report.formats.tables import Column, column
 
 SAME_MACHINE = (
     "the hosts share one machine: they are namespaces or containers of it and share its CPUs, so "
@@ -155,11 +154,11 @@ def _network(replay: Replay) -> Iterator[str]:
 def _table(rows: Sequence[tuple[int, Change]]) -> tuple[Column, ...]:
     changes = [change for _, change in rows]
     return (
-        Column("row", tuple(change.row for change in changes), right=False),
-        Column("connections", tuple(f"{connections:,}" for connections, _ in rows)),
-        Column("one host\nreq/s", tuple(format.rate(c.one_host_per_s) for c in changes)),
-        Column("two hosts\nreq/s", tuple(format.rate(c.two_hosts_per_s) for c in changes)),
-        Column("two / one", tuple(f"{change.ratio:.3f}" for change in changes)),
-        Column("rank on\none", tuple(str(change.rank_one_host) for change in changes)),
-        Column("rank on\ntwo", tuple(str(change.rank_two_hosts) for change in changes)),
+        column(changes, "row", lambda change: change.row, False),
+        column(rows, "connections", lambda row: f"{row[0]:,}"),
+        column(changes, "one host\nreq/s", lambda change: format.rate(change.one_host_per_s)),
+        column(changes, "two hosts\nreq/s", lambda change: format.rate(change.two_hosts_per_s)),
+        column(changes, "two / one", lambda change: f"{change.ratio:.3f}"),
+        column(changes, "rank on\none", lambda change: str(change.rank_one_host)),
+        column(changes, "rank on\ntwo", lambda change: str(change.rank_two_hosts)),
     )

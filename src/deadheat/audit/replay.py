@@ -11,7 +11,7 @@ from typing import Any
 
 from deadheat.host.fingerprint import FarHost, Fingerprint
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.protocol import Protocol
+from deadheat.protocol import StoredProtocol
 from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredTrial
@@ -64,7 +64,7 @@ class Replay:
     run_id: str
     started_at: str
     state: str
-    protocol: Protocol
+    protocol: StoredProtocol
     command: tuple[str, ...]
     deadheat_version: str
     generator_version: str

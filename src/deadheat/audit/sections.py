@@ -1,18 +1,16 @@
 """An audit as a page."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from deadheat.audit.audit import Audit
-from deadheat.audit.beside import Level, Line
-from deadheat.audit.case import agreement_text
-from deadheat.audit.dstat import mean_busy
+from deadheat.audit.audit import Audit, MachineUse, mean_busy
+from deadheat.audit.beside import Level, Line, agreement_text
 from deadheat.audit.page import Page, Section
 from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.report import format
-from deadheat.report.model.column import Column
+from deadheat.report.formats.tables import Column, column
 
 MOVED = 5
 ONE_REPLAY = (
@@ -83,11 +81,9 @@ def _agreement(audit: Audit) -> Section:
         "Pearson, 1957) is for other rows like these."
     )
     table = (
-        Column("compared", tuple(row[0] for row in rows), right=False),
-        Column(
-            "agreement of the ranks", tuple(agreement_text(row[1]) for row in rows), right=False
-        ),
-        Column("largest changes of rank", tuple(row[2] for row in rows), right=False),
+        column(rows, "compared", lambda row: row[0], False),
+        column(rows, "agreement of the ranks", lambda row: agreement_text(row[1]), False),
+        column(rows, "largest changes of rank", lambda row: row[2], False),
     )
     return Section("Do they agree?", (), table if rows else (), (note, *hint), as_records=True)
 
@@ -108,33 +104,29 @@ def _defects(audit: Audit) -> Section:
     if not defects:
         return Section("Defects", ("No defect was found.",))
 
-    def column(header: str, texts: Iterable[str]) -> Column:
-        return Column(header, tuple(texts), right=False)
-
     table = (
-        column("defect", (f"{_capitalized(defect.title)} ({defect.code})" for defect in defects)),
-        column("evidence", (defect.found for defect in defects)),
-        column("effect", (defect.changes for defect in defects)),
-        column("rows", ("; ".join(defect.rows) or "all" for defect in defects)),
-        column("connections", (", ".join(f"{at:,}" for at in d.connections) for d in defects)),
+        column(defects, "defect", lambda d: f"{_capitalized(d.title)} ({d.code})", False),
+        column(defects, "evidence", lambda d: d.found, False),
+        column(defects, "effect", lambda d: d.changes, False),
+        column(defects, "rows", lambda d: "; ".join(d.rows) or "all", False),
+        column(
+            defects, "connections", lambda d: ", ".join(f"{at:,}" for at in d.connections), False
+        ),
     )
     return Section("Defects", (), table, as_records=True)
 
 
 def _level(level: Level, aggregate: str) -> Section:
-    def column(header: str, cells: Sequence[str], right: bool = True) -> Column:
-        return Column(header, tuple(cells), right)
-
     lines = level.lines
     table = (
-        column("row", [line.row for line in lines], right=False),
-        column("then\nreq/s", [format.rate(line.then_per_s) for line in lines]),
-        column("now\nreq/s", [format.rate(line.now_per_s) for line in lines]),
-        column("now / then", [_ratio(line) for line in lines]),
-        column("typical\nrepetition", [_interval(line) for line in lines], right=False),
-        column("rank\nthen", [_place(line.rank_then) for line in lines]),
-        column("rank\nnow", [_place(line.rank_now) for line in lines]),
-        column("contender", [line.contender or format.NONE for line in lines], right=False),
+        column(lines, "row", lambda line: line.row, False),
+        column(lines, "then\nreq/s", lambda line: format.rate(line.then_per_s)),
+        column(lines, "now\nreq/s", lambda line: format.rate(line.now_per_s)),
+        column(lines, "now / then", _ratio),
+        column(lines, "typical\nrepetition", _interval, False),
+        column(lines, "rank\nthen", lambda line: _place(line.rank_then)),
+        column(lines, "rank\nnow", lambda line: _place(line.rank_now)),
+        column(lines, "contender", lambda line: line.contender or format.NONE, False),
     )
     without = [f"{line.row}: {line.why}" for line in lines if line.contender and line.why]
     note = (
@@ -152,21 +144,18 @@ def _machine(audit: Audit) -> Section:
         "CPU and memory during the replay",
         (f"Measured during the fastest repetition of each row; {placement}.",),
         (
-            Column("row", tuple(use.row for use in rows), right=False),
-            Column("connections", tuple(f"{use.connections:,}" for use in rows)),
-            Column(
-                "CPU in use, per core\n%",
-                tuple(
-                    ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in busy.items())
-                    or format.NONE
-                    for busy in (mean_busy(use.seconds) for use in rows)
-                ),
-                right=False,
-            ),
-            Column("peak\nMiB", tuple(format.mebibytes(use.memory_peak_bytes) for use in rows)),
+            column(rows, "row", lambda use: use.row, False),
+            column(rows, "connections", lambda use: f"{use.connections:,}"),
+            column(rows, "CPU in use, per core\n%", _busy, False),
+            column(rows, "peak\nMiB", lambda use: format.mebibytes(use.memory_peak_bytes)),
         ),
         ("each second: --format json",),
     )
+
+
+def _busy(use: MachineUse) -> str:
+    shares = mean_busy(use.seconds).items()
+    return ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in shares) or format.NONE
 
 
 def _missing(audit: Audit) -> Iterator[Section]:

@@ -7,18 +7,21 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
-from deadheat.build.containerfile import FOLDER
-from deadheat.build.image import Image
+from deadheat.build.image import FOLDER, Image
 from deadheat.catalog import Server, Toolchains, fill, fill_env
-from deadheat.catalog.folder import copy_folder, hash_files
+from deadheat.catalog.server import IGNORED, copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Host, HostError, ProcessSpec
 
+if TYPE_CHECKING:  # `deadheat list` finds builds without any host
+    from deadheat.host.ssh import SshHost
+
 LOG_LINES_SHOWN = 15
+LOOK_S = 10.0
 
 
 class BuildFailed(DeadheatError):
@@ -205,3 +208,36 @@ def build_key(server: Server, files: Mapping[str, str], toolchains: Mapping[str,
         "toolchains": dict(toolchains),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
+
+
+class FarBuilder(Builder):
+    """Builds in `~/.cache/deadheat/builds/NAME/KEY/` there, with the toolchains there."""
+
+    def __init__(self, host: "SshHost", step_s: float | None = None) -> None:
+        """`step_s`: see `Builder`."""
+        super().__init__(host, Path(host.cache_folder() / "builds"), step_s)
+        self._far = host
+        self.place = f" on {host.target}"
+
+    def find(self, server: Server, probes: list[Probe]) -> Built | None:
+        key = build_key(server, hash_files(server.folder), versions(probes))
+        path = self._folder / server.name / key
+        record = self._far.read_file(PurePosixPath(path.with_suffix(".json")))
+        if record is None:
+            return None
+        is_there = self._far.run(ProcessSpec(["test", "-d", str(path)]), LOOK_S).exit_code == 0
+        return finished_build(server, key, path, json.loads(record), probes) if is_there else None
+
+    def _locked(self, lock: Path) -> AbstractContextManager[None]:
+        return self._far.locked(PurePosixPath(lock))
+
+    def _copy(self, server: Server, path: Path) -> None:
+        try:
+            self._far.send_folder(server.folder, PurePosixPath(path), IGNORED)
+        except HostError as error:
+            raise BuildFailed(
+                f"{server.name}: cannot be sent to {self._far.target}: {error}", error.hint
+            ) from error
+
+    def _write(self, path: Path, text: str) -> None:
+        self._far.write_file(PurePosixPath(path), text)

@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deadheat.build.builder import LOG_LINES_SHOWN, Builder, BuildFailed, Built
-from deadheat.build.container_tool import ContainerTool
-from deadheat.build.containerfile import image_file
-from deadheat.build.image import Image, remove_containers, runtime_hint
+from deadheat.build.image import ContainerTool, Image, image_file, remove_containers, runtime_hint
 from deadheat.catalog import Probe, Server, Toolchains
 from deadheat.catalog.manifest import Need
 from deadheat.errors import DeadheatError

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
 from deadheat.campaign.failures import none_left, require_valid
 from deadheat.campaign.race import Race
-from deadheat.campaign.run import open_run
-from deadheat.campaign.slice_race import SliceRace
+from deadheat.campaign.resolve import resolve
+from deadheat.campaign.run import RaceContext, open_run
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
@@ -25,7 +24,7 @@ from deadheat.measure.contender import Contender, controls
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import SliceProtocol
 from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
 from deadheat.stats.pairs import PairFits
@@ -88,7 +87,7 @@ class Work:
 def calibrate(
     world: World,
     store: Store,
-    protocol: Protocol,
+    protocol: SliceProtocol,
     copies: int,
     races: int,
     seed: int,
@@ -143,7 +142,7 @@ def _separates(copies: PairFits) -> bool:
     return bool((np.abs(copies.log_ratio[upper]) > half_width).any())
 
 
-def find_work(world: World, protocol: Protocol) -> Work:
+def find_work(world: World, protocol: SliceProtocol) -> Work:
     """The work with which a copy costs `COPY_COST_FACTOR` null servers, measured on this host."""
     bare_us = _cpu_us_per_request(world, protocol, 0)
     loaded_us = _cpu_us_per_request(world, protocol, PROBE_UNITS)
@@ -157,19 +156,19 @@ def find_work(world: World, protocol: Protocol) -> Work:
     return Work(units, us_per_unit, COPY_COST_FACTOR * bare_us)
 
 
-def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
+def _cpu_us_per_request(world: World, protocol: SliceProtocol, units: int) -> float:
     contender = _null_server(world, f"probe-{units}", units)
     instance = lifecycle.start(world, contender)
     try:
         spec = load_spec(protocol, instance, max(protocol.connections))
         spec = replace(spec, duration_s=max(spec.duration_s, PROBE_S))
         before_s = world.server_host.usage(instance.process).cpu_s
-        command = world.engine.command(spec)
+        command = world.load.engine.command(spec)
         try:
-            completed = world.load_host.run(
-                ProcessSpec(command, cpus=world.load_cpus), spec.limit_s
+            completed = world.load.host.run(
+                ProcessSpec(command, cpus=world.load.cpus), spec.limit_s
             )
-            result = world.engine.parse(spec, completed, world.engine_version)
+            result = world.load.engine.parse(spec, completed, world.engine_version)
         except DeadheatError:
             _require_alive(world, instance)
             raise
@@ -213,25 +212,25 @@ def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
 
 
 def _null_server(world: World, name: str, units: int) -> Contender:
-    command = tuple(world.engine_of_controls.null_server("{port}", units, "{host}"))
+    command = tuple(world.server_engine.null_server("{port}", units, "{host}"))
     return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 
 def _race(
     world: World,
     store: Store,
-    protocol: Protocol,
+    protocol: SliceProtocol,
     contenders: Sequence[Contender],
     seed: int,
     listen: Listener,
 ) -> dict[str, PairFits]:
     """One race, as run -> its pairs; contenders in the order given."""
+    protocol = resolve(protocol, world, len(contenders)).protocol
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
         entered_contenders = enter_made(
-            [*contenders, *controls(world.engine_of_controls)], store, run.id
+            [*contenders, *controls(world.server_engine)], store, run.id
         )
-        context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
-        race = Race(context) if protocol.slices is None else SliceRace(context)
+        race = Race(RaceContext(world, protocol, store, run.id, entered_contenders, seed, listen))
         look = race.run()
         tally = race.standings.tally
         if tally.out:  # pairs are of fixed contenders, so each has to take part

@@ -5,16 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.failures import none_left
-from deadheat.campaign.latency import measure_latency
-from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
+from deadheat.campaign.resolve import Resolved, limits_of, resolve
 from deadheat.campaign.resume import Unfinished, enter_again
-from deadheat.campaign.run import Run, as_measured, open_run, reopen_run
-from deadheat.campaign.slice_race import SliceRace
+from deadheat.campaign.run import RaceContext, Run, RunContext, open_run, reopen_run
+from deadheat.campaign.trials import measure_latency
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Event, Listener
@@ -23,7 +21,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
@@ -33,12 +31,14 @@ NOT_OURS = (
     "would change is not seen; a command behind `--` is started, held apart and frozen"
 )
 
+Conducted = SliceProtocol | AloneProtocol
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a campaign is to do."""
 
-    protocol: Protocol
+    protocol: Conducted  # as asked for; of a run to resume, as stored
     selections: Sequence[Selection]
     labels: Mapping[str, str]  # contender -> label, as published
     extra: Sequence[Contender]  # command lines of the user's
@@ -47,6 +47,10 @@ class Plan:
     latency_s: float | None = None  # measure latency apart, this long at each rate
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
     left: Unfinished | None = None  # the run to resume, instead of a new one
+
+    @property
+    def past(self) -> Past:
+        return self.left.past if self.left else Past()
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -59,22 +63,30 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         if contender.url is not None:
             lifecycle.start(world, contender)
             listen(Event(f"{contender.name} {NOT_OURS}"))
-    run: Run | None = None
-    known = Conclusion()
-    if plan.protocol.residency == "alone":
-        plan, world, remarks = _fit(plan, world, listen)
-        known = Conclusion(missing=dict(plan.missing), remarks=remarks)
-    else:
-        for remark in too_few(plan.protocol, world.server_host.fingerprint()):
-            listen(Event(remark, trouble=True))
+    resolved = _resolved(plan, world)
+    protocol = resolved.protocol
+    alone = isinstance(protocol, AloneProtocol)
+    for remark in resolved.remarks:
+        listen(Event(remark, trouble=not alone))
+    if alone:
+        world = replace(world, generator=Several(world.generator, resolved.connections_each))
+    replayed = Conclusion(missing=dict(plan.missing), remarks=resolved.remarks)
+    known = replayed if alone else None
     opened = (
-        open_run(store, world, plan.protocol, plan.command, plan.seed, known)
+        open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None
         else reopen_run(store, world, plan.left)
     )
+    run: Run | None = None
     try:
         with opened as run:
-            _race(plan, world, store, builder, run, listen)
+            entered = _enter(plan, protocol, world, store, builder, run, listen)
+            about = (store, run.id, entered, plan.seed, listen, plan.past)
+            if isinstance(protocol, AloneProtocol):
+                Alone(RunContext(world, protocol, *about), plan.labels).run()
+                run.conclude(why="all repetitions done")
+            else:
+                _race(plan, RaceContext(world, protocol, *about), run)
     except KeyboardInterrupt:
         if run is None:
             raise
@@ -85,78 +97,35 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     return run.id
 
 
-def _left_by(run: Run, plan: Plan, store: Store) -> str:
-    """What an interrupt leaves; how a server of the user's own was started is not kept."""
-    if not run_summary(store, run.id).trials:
-        return "nothing was measured yet"
-    argument = run_argument(run.id, store.path)
-    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
-    return f"what was measured is kept{goes_on}"
-
-
-def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
-    """The plan and the world as the limits of the machines allow; each change is an event."""
-    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
-    fitted = fit_to(plan.protocol, load, server, min(len(side.cpus) for side in world.loads))
-    if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
+def _resolved(plan: Plan, world: World) -> Resolved[SliceProtocol] | Resolved[AloneProtocol]:
+    """What runs: of a run that goes on, the protocol that it stored."""
+    protocol, contenders = plan.protocol, len(plan.selections) + len(plan.extra)
+    if isinstance(protocol, SliceProtocol):
+        if plan.left is not None:
+            return limits_of(protocol, world)
+        return resolve(protocol, world, contenders)
+    if plan.left is None:
+        return resolve(protocol, world, contenders)
+    limits = limits_of(protocol, world)
+    if limits.protocol.connections != protocol.connections:
         raise DeadheatError(
-            f"run {plan.left.id} cannot go on within today's limits: {'; '.join(fitted.remarks)}",
+            f"run {plan.left.id} cannot go on within today's limits: {'; '.join(limits.remarks)}",
             "widen the limits again, or start a run of its own",
         )
-    for remark in fitted.remarks:
-        listen(Event(remark))
-    generator = Several(world.generator, fitted.connections_each)
-    return (
-        replace(plan, protocol=fitted.protocol),
-        replace(world, generator=generator),
-        fitted.remarks,
-    )
-
-
-def _race(
-    plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
-) -> None:
-    past = plan.left.past if plan.left else Past()
-    protocol = as_measured(_within(plan.protocol, past), world)
-    entered = _enter(plan, world, store, builder, run, listen)
-    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
-    if protocol.residency == "alone":
-        Alone(context, plan.labels).run()
-        run.conclude(why="all repetitions done")
-        return
-    race = Race(context) if protocol.slices is None else SliceRace(context)
-    begun_s = world.server_host.now_s() - past.elapsed_s
-    try:
-        look = race.run()
-    except KeyboardInterrupt:
-        run.conclude(look=race.standings.last.number)
-        raise
-    run.conclude(race_s=world.server_host.now_s() - begun_s)
-    if not race.standings.contenders_left:
-        more = "; `deadheat verify` says more" if plan.selections else ""
-        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
-    why = "all repetitions done"
-    if protocol.stopping.kind == "settle":
-        answered = "settled" if protocol.stopping.question == "order" else "verdict reached"
-        why = answered if look.settled else "budget spent"
-    run.conclude(why=why, share=look.share, look=look.number)
-    if plan.latency_s is not None:
-        measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
-
-
-def _within(protocol: Protocol, past: Past) -> Protocol:
-    """The protocol with the end of the extension, if this is one, as its budget."""
-    if past.extension is None:
-        return protocol
-    stopping = protocol.stopping.model_copy(update={"budget_s": past.extension.until_s})
-    return protocol.model_copy(update={"stopping": stopping})
+    return limits
 
 
 def _enter(
-    plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
+    plan: Plan,
+    protocol: Conducted,
+    world: World,
+    store: Store,
+    builder: Builder,
+    run: Run,
+    listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(plan.protocol, world.engine_of_controls)]
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [
@@ -165,3 +134,33 @@ def _enter(
     ]
     require_contenders(entered)
     return entered
+
+
+def _race(plan: Plan, context: RaceContext, run: Run) -> None:
+    """Race, then measure latency if that is asked for; `run` gets the conclusion."""
+    stopping, race = context.protocol.stopping, Race(context)
+    try:
+        look = race.run()
+    except KeyboardInterrupt:
+        run.conclude(look=race.standings.last.number)
+        raise
+    run.conclude(race_s=context.now_s())
+    if not race.standings.contenders_left:
+        more = "; `deadheat verify` says more" if plan.selections else ""
+        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
+    why = "all repetitions done"
+    if isinstance(stopping, Settle):
+        answered = "settled" if stopping.question == "order" else "verdict reached"
+        why = answered if look.settled else "budget spent"
+    run.conclude(why=why, share=look.share, look=look.number)
+    if plan.latency_s is not None:
+        measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
+
+
+def _left_by(run: Run, plan: Plan, store: Store) -> str:
+    """What an interrupt leaves; how a server of the user's own was started is not kept."""
+    if not run_summary(store, run.id).trials:
+        return "nothing was measured yet"
+    argument = run_argument(run.id, store.path)
+    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
+    return f"what was measured is kept{goes_on}"

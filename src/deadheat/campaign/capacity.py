@@ -2,20 +2,19 @@
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from deadheat.campaign.run import RunContext
+from deadheat.campaign.trials import TrialRunner
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener, Progress
+from deadheat.events import Progress
 from deadheat.measure import lifecycle
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import Unfit
-from deadheat.measure.trial import TrialContext, load_spec, measure
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
-from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.measure.starter import Starter, Unfit
+from deadheat.measure.trial import load_spec
+from deadheat.measure.warm_instance import WarmInstance
+from deadheat.protocol import SearchProtocol
 from deadheat.stats.search import Bounds, Observation, next_step
-from deadheat.store import Capacity, Store, TrialRecord
+from deadheat.store import Capacity, TrialRecord
 
 START_SHARE = 0.7  # of the closed-loop rate at the end of the warm-up
 LOWEST_SHARE = 0.01
@@ -64,41 +63,26 @@ class Objective:
         return 100 / (1 - share)
 
 
-def find_capacities(
-    world: World,
-    protocol: Protocol,
-    store: Store,
-    run_id: str,
-    entered_contenders: Sequence[EnteredContender],
-    objective: Objective,
-    listen: Listener,
-) -> list[Capacity]:
+def find_capacities(run: RunContext[SearchProtocol], objective: Objective) -> list[Capacity]:
     """Search the capacity of each contender in turn; stores every trial."""
-    starter = Starter(world, protocol, store, listen)
+    starter = Starter(run.world, run.protocol, run.store, run.listen)
     capacities = []
-    for entered in entered_contenders:
+    for entered in run.entered_contenders:
         try:
-            warm = starter.start(entered, 1, 0.0)
+            warm = starter.start(entered, 1, run.now_s())
         except Unfit as unfit:
             capacities.append(_not_measured(entered.contender.name, str(unfit)))
             continue
         try:
-            lifecycle.thaw(world, warm.instance)
-            capacities.append(_search(world, protocol, store, run_id, warm, objective, listen))
+            lifecycle.thaw(run.world, warm.instance)
+            capacities.append(_search(run, warm, objective))
         finally:
             starter.stop(warm)
     return capacities
 
 
-def _search(
-    world: World,
-    protocol: Protocol,
-    store: Store,
-    run_id: str,
-    warm: WarmInstance,
-    objective: Objective,
-    listen: Listener,
-) -> Capacity:
+def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Objective) -> Capacity:
+    protocol, runner = run.protocol, TrialRunner(run)
     closed_per_s = warm.warmed.rate_per_s
     if closed_per_s <= 0:
         return _not_measured(warm.name, "no answer during the warm-up")
@@ -109,31 +93,20 @@ def _search(
     step = next_step(observations, bounds)
     while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
-        listen(Progress(f"{warm.name}: offering {rate_per_s:,.0f}/s", done=trials))
+        run.listen(Progress(f"{warm.name}: offering {rate_per_s:,.0f}/s", done=trials))
         trials += 1
-        context = TrialContext(
-            run_id=run_id,
-            contender_id=warm.entered.contender_id,
-            instance_id=warm.instance_id,
-            kind="capacity",
-            invocation=1,
-            block=trials,
-            heat=1,
-            at_s=world.server_host.now_s(),
-            steady=warm.warmed.kind,
-            workload=protocol.workload_names[0],
-        )
         spec = replace(
             load_spec(protocol, warm.instance, max(protocol.connections)),
             rate_per_s=rate_per_s,
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        record = measure(world, warm.instance, spec, context, workers=warm.workers)
-        store.add_trial(record)
+        workload = protocol.workload_names[0]
+        context = runner.context(warm, workload, kind="capacity", block=trials)
+        record = runner.measure(warm, spec, context)
         if (held := objective.holds(record)) is not None:
             observations.append(Observation(rate_per_s, held))
-        if lifecycle.ended(world, warm.instance) is not None:
+        if lifecycle.ended(run.world, warm.instance) is not None:
             trouble = record.reason
             break
         step = next_step(observations, bounds)

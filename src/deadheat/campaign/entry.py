@@ -4,9 +4,8 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder, Built
-from deadheat.build.prepare import Candidate
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.catalog import Selection
 from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError

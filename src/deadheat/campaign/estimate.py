@@ -1,16 +1,15 @@
-"""Estimate of how long a protocol takes: arithmetic with stated assumptions."""
+"""Estimate of how long a race takes: arithmetic with stated assumptions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.slice_time import slice_s
+from deadheat.campaign.slice_lengths import slice_s
 from deadheat.duration import spell_duration
 from deadheat.measure.contender import CONTROL_WORKS
-from deadheat.protocol import Protocol
+from deadheat.protocol import Settle, SliceProtocol
 
 START_S = 2.0  # time until one server is ready
-TRIAL_OVERHEAD_S = 0.25  # start of the generator, connecting, draining
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,9 @@ class Estimate:
         ]
 
 
-def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = ()) -> Estimate:
+def estimate(
+    protocol: SliceProtocol, names: Sequence[str], lacking: Sequence[str] = ()
+) -> Estimate:
     """Estimate from the protocol's figures and the constants above.
 
     `lacking` has an entry for each workload that one of the contenders does not answer.
@@ -55,24 +56,22 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
     stopping, warmup = protocol.stopping, protocol.warmup
     contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
     trials = contenders * len(protocol.levels) - len(lacking) * len(protocol.connections)
-    block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
-    if protocol.slices is not None:
-        block_s = trials * protocol.slices.rounds * slice_s(protocol)
+    block_s = trials * protocol.slices.rounds * slice_s(protocol)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
     start_s = contenders * (START_S + warm_s * len(protocol.workload_names))
-    settle = stopping.kind == "settle"
-    per_start = 1 if protocol.slices is not None else stopping.blocks_min
-    least_blocks = per_start * stopping.invocations if settle else stopping.repetitions
+    least_blocks = stopping.invocations if isinstance(stopping, Settle) else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
-    search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
-    warm_ups = stopping.invocations * contenders * len(protocol.workload_names)
-    slow_s = warm_ups * max(0.0, search_s)
-    rule = (
-        f"when every neighboring pair is separated or equivalent within "
-        f"{100 * stopping.margin:.0f} %, or after {spell_duration(stopping.budget_s)}"
-        if settle
-        else f"after {stopping.repetitions} repetitions"
-    )
+    if isinstance(stopping, Settle):
+        most_s = stopping.budget_s
+        rule = (
+            f"when every neighboring pair is separated or equivalent within "
+            f"{100 * stopping.margin:.0f} %, or after {spell_duration(stopping.budget_s)}"
+        )
+    else:
+        search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
+        warm_ups = stopping.invocations * contenders * len(protocol.workload_names)
+        most_s = least_s + warm_ups * max(0.0, search_s)
+        rule = f"after {stopping.repetitions} repetitions"
     return Estimate(
         protocol=protocol.label,
         about=protocol.about,
@@ -83,7 +82,7 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
         block_s=block_s,
         invocation_start_s=start_s,
         least_blocks=least_blocks,
-        least_s=min(least_s, stopping.budget_s) if settle else least_s,
-        most_s=stopping.budget_s if settle else least_s + slow_s,
+        least_s=min(least_s, most_s),
+        most_s=most_s,
         rule=rule,
     )

@@ -7,11 +7,12 @@ of freedom. More slices only average over more slices (`stats/measurement_value.
 import statistics
 from collections.abc import Mapping, Sequence
 
-from deadheat.campaign.rotation import became_steady
-from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
-from deadheat.campaign.slice_time import block_s, slice_s
+from deadheat.campaign.heat import became_steady
+from deadheat.campaign.run import RaceContext
+from deadheat.campaign.slice_lengths import block_s, slice_s
+from deadheat.campaign.standings import FEWEST_INSTANCES, Standings
 from deadheat.measure.warm_instance import WarmInstance
-from deadheat.protocol import Protocol
+from deadheat.protocol import Fixed, Settle
 from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
@@ -22,9 +23,9 @@ UNSTEADY_MAX = 3  # starts in a row: after so many, it is the server, not a nois
 class FreshStarts:
     """Decides before each block; `note_block` reports the instances of a block."""
 
-    def __init__(self, protocol: Protocol, standings: SliceStandings) -> None:
-        if protocol.slices is None:
-            raise ValueError(f"protocol {protocol.name} has no slices")
+    def __init__(self, run: RaceContext, standings: Standings) -> None:
+        protocol = run.protocol
+        self._run = run
         self._protocol = protocol
         self._rule = protocol.slices
         self._stopping = protocol.stopping
@@ -60,14 +61,14 @@ class FreshStarts:
         fourth one of ten Go servers. A fixed number of repetitions has no budget, so all fit.
         """
         names = self._standings.names
-        if self._stopping.kind == "fixed":
+        if isinstance(self._stopping, Fixed):
             return dict.fromkeys(names, self._stopping.invocations)
         usual_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
         each_s = {
             name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
         }
         wanted = dict.fromkeys(names, FEWEST_INSTANCES)
-        left_s = self._stopping.budget_s - FEWEST_INSTANCES * sum(each_s.values())
+        left_s = self._run.ends_s - FEWEST_INSTANCES * sum(each_s.values())
         for count in range(FEWEST_INSTANCES + 1, self._stopping.invocations + 1):
             for name in sorted(names, key=each_s.__getitem__):
                 if each_s[name] <= left_s:
@@ -75,9 +76,7 @@ class FreshStarts:
                     left_s -= each_s[name]
         return wanted
 
-    def due(
-        self, instances: Sequence[WarmInstance], group: Sequence[str], now_s: float
-    ) -> list[str]:
+    def due(self, instances: Sequence[WarmInstance], group: Sequence[str]) -> list[str]:
         """The contenders of `group` that get a fresh instance now, those most worth it first.
 
         A contender with few instances has a wide interval or none. It gets a fresh one after each
@@ -88,9 +87,9 @@ class FreshStarts:
         been the cause, so it starts again at once. After `UNSTEADY_MAX` such starts in a row,
         another one would be no better: it comes last.
         """
-        if self._stopping.kind == "settle":
+        if isinstance(self._stopping, Settle):
             self._estimate(instances)
-        left_s = self._stopping.time_limit_s - now_s
+        left_s = self._run.ends_s - self._run.now_s()
         chosen: list[str] = []
         newest = {instance.name: instance for instance in instances}
         for instance in sorted(newest.values(), key=self._urgency):

@@ -1,7 +1,7 @@
 """`Past`: what a run has measured before it is resumed. A new run has an empty one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -10,6 +10,8 @@ from deadheat.stats.ranking import Decided
 from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level
+
+AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no time of the race
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Past:
             )
             for trial in run.trials
         ]
-        ends_s = (_end_s(record) for record in records)
+        ends_s = (_end_s(record) for record in records if record.kind not in AFTER_THE_RACE)
         return cls(
             elapsed_s=max(ends_s, default=0.0),
             trials=[(names[record.contender_id], record) for record in records],
@@ -87,10 +89,6 @@ class Past:
             look=run.conclusion.last_look,
             extension=Extension.of(run),
         )
-
-    @property
-    def invocations(self) -> int:
-        return max((trial.invocation for _, trial in self.trials), default=0)
 
     @property
     def measured(self) -> list[tuple[str, TrialRecord]]:
@@ -107,32 +105,6 @@ class Past:
             (trial.connections, trial.block)
             for contender, trial in self.measured
             if contender == name and trial.state == "ok"
-        }
-
-    def complete(
-        self, levels: Callable[[str], Sequence[Level]], blocks: Callable[[int], int]
-    ) -> set[int]:
-        """The numbers of the complete invocations.
-
-        A complete invocation has all its blocks, `blocks(invocation)` of them, for each
-        contender that had no failed trial in it, at each of its levels.
-        """
-        counts: dict[int, Counter[tuple[str, Level]]] = {}
-        failed: set[tuple[int, str]] = set()
-        for name, trial in self.measured:
-            counts.setdefault(trial.invocation, Counter())[name, level_of(trial)] += 1
-            if trial.state == "failed":
-                failed.add((trial.invocation, name))
-        names = {name for name, _ in self.measured}
-        return {
-            invocation
-            for invocation, count in counts.items()
-            if all(
-                count[name, level] >= blocks(invocation)
-                for name in names
-                if (invocation, name) not in failed
-                for level in levels(name)
-            )
         }
 
 

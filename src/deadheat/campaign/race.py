@@ -1,187 +1,252 @@
-"""The race of trials: frozen instances, randomized complete blocks, one instance running."""
+"""The race: short loads close together, in rounds, on instances that stay up frozen."""
 
+import itertools
 import math
 import random
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Sequence
 
-from deadheat.campaign.context import RunContext
-from deadheat.campaign.half_load import HalfLoads
-from deadheat.campaign.heat import Heat
-from deadheat.campaign.invalid_streak import InvalidStreak, Noisy
-from deadheat.campaign.noise import wait_until_quiet
-from deadheat.campaign.one_trial import TrialRunner
-from deadheat.campaign.pace import Moment, pace_of
-from deadheat.campaign.standings import Look, Standings
+from deadheat.campaign.block import Block
+from deadheat.campaign.failures import InvalidStreak, Noisy, Troubles, wait_until_quiet
+from deadheat.campaign.fresh_starts import FreshStarts
+from deadheat.campaign.heat import Heat, Rotation
+from deadheat.campaign.run import RaceContext
+from deadheat.campaign.slice_lengths import SliceLengths
+from deadheat.campaign.standings import Look, Standings, board
+from deadheat.campaign.trials import HalfLoads, TrialRunner
+from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import Starter
-from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.protocol import Settle
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
-T = TypeVar("T")
+FIRST_ORDER_S = 30.0  # when the order so far is first reported
+FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
 
 
 class Race:
-    """Runs a protocol's blocks over its contenders, and stores each trial when it ends."""
+    """Runs blocks of rounds over the contenders whose place is open, until the order is settled.
 
-    def __init__(self, run: RunContext) -> None:
-        past, protocol = run.past, run.protocol
+    Contenders are measured in groups whose rounds stay below keep-alive timeouts. Fresh instances
+    start while the race goes on, where a start is worth its time, and take turns with those that
+    are up already.
+    """
+
+    def __init__(self, run: RaceContext) -> None:
         self._run = run
-        self._protocol = protocol
+        self._protocol = run.protocol
+        self._rule = run.protocol.slices
         self._entered = list(run.entered_contenders)
-        self._random = random.Random(
-            f"{run.seed} {past.invocations}" if past.invocations else run.seed
+        self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
+        self._starter = Starter(
+            run.world, run.protocol, run.store, run.listen, self._left_s, keeps_loads=True
         )
-        self._starter = Starter(run.world, protocol, run.store, run.listen, self._left_s)
-        self._pace = pace_of(protocol.stopping)
-        self._begun_s = run.world.server_host.now_s() - past.elapsed_s
-        self._invocation = past.invocations
-        complete = past.complete(run.levels_of, self._pace.blocks_due)
-        self._cut_short = past.invocations - len(complete)  # do not count in the pace
-        self._planned_done = Counter(  # trials by contender, without those of such an invocation
-            name for name, trial in past.measured if trial.invocation in complete
-        )
+        self._starts = dict(run.past.starts)
+        self._blocks = max((trial.block for _, trial in run.past.trials), default=0)
+        self._block_s_each = 0.0  # what the last block took for each contender
+        self._troubles = Troubles(run.listen)
+        self._faults: dict[str, int] = {}
+        self._reported_at_s = 0.0
         self.standings = Standings(
-            protocol, run.named("contender"), run.named("control"), run.levels_of
+            run.protocol, run.named("contender"), run.named("control"), run.levels_of
         )
-        self.standings.recall(past)
-        self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
-        self._half_loads = HalfLoads(run, self._trials)
-        self._invalid = InvalidStreak(has_budget=run.protocol.stopping.kind == "settle")
+        self.standings.recall(run.past)
+        self._fresh = FreshStarts(run, self.standings)
+        self._rotation = Rotation(self._random)
+        self._lengths = SliceLengths(run.protocol)
+        self.trials = TrialRunner(run)
+        self._half_loads = HalfLoads(run, self.trials)
+        self._invalid = InvalidStreak(has_budget=isinstance(run.protocol.stopping, Settle))
         self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
+        self._is_first_block = True
+        self._passes = 0  # over the contenders that race
 
     @property
     def invocation(self) -> int:
-        return self._invocation
+        """The highest number of an instance so far."""
+        return max(self._starts.values(), default=0)
 
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
-        moment = self._moment()
-        while self.standings.contenders_left and (
-            self._pace.another_invocation(moment) or self._owes_invocation()
-        ):
-            moment = self._invoke()
+        heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
+        with heat_of_all as heat:
+            while self.standings.contenders_left and not self._done():
+                for group in self._groups(heat):
+                    is_late = self._run.now_s() + self._block_s_each * len(group) > self._run.ends_s
+                    if is_late and not self._owes_block(group):
+                        return self.standings.last_look()
+                    self._prepare(heat, group)
+                    if heat.contenders and self._left_s() > 0:
+                        self._block(heat, group)
+                    if self._done():
+                        break
+        self._report_unstarted()
         return self.standings.last_look()
 
-    def _owes_invocation(self) -> bool:
-        """Whether the budget has to wait: a run was resumed before all had a trial."""
-        return self._invocation == self._run.past.invocations and self._lacks_trials()
+    def _report_unstarted(self) -> None:
+        """The contenders for whose first start the budget was too short."""
+        names = [name for name in self.standings.names if not self.standings.instances(name)]
+        if names and self._left_s() <= 0:
+            budget = spell_duration(self._run.ends_s)
+            text = f"the budget of {budget} was spent before these were measured: "
+            self._run.listen(Event(text + ", ".join(names), trouble=True))
 
-    def _lacks_trials(self) -> bool:
-        left = {entered.contender.name for entered in self._entered}
-        settles = self._protocol.stopping.kind == "settle"
-        return settles and not left.isdisjoint(self._unmeasured)
+    def _left_s(self) -> float:
+        if self._owes_block(self.standings.racing_names):
+            return math.inf
+        return self._run.ends_s - self._run.now_s()
 
-    def _invoke(self) -> Moment:
-        """One invocation: fresh instances, warm, then blocks until the pace ends them.
-
-        Contenders that memory does not hold run in further heats, with as many blocks as the
-        first; the controls run in all of them, and link the comparison.
-        """
-        self._invocation += 1
-        waiting = self._shuffled(e for e in self._entered if e.contender.role == "contender")
-        moment = self._run_heat(1, waiting, self._moment())
-        heat = 1
-        while waiting:
-            heat += 1
-            self._run.listen(Event(f"{len(waiting)} contenders wait for memory: heat {heat}"))
-            moment = self._run_heat(heat, waiting, moment)
-        return moment
-
-    def _moment(self) -> Moment:
-        """Before the first block of an invocation."""
-        number = self._invocation - self._cut_short
-        return Moment(number, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
-
-    def _run_heat(self, number: int, waiting: list[EnteredContender], before: Moment) -> Moment:
-        """Start those of `waiting` that fit, and run the heat's blocks."""
-        begun_s = self._now_s()
-        at_once = self._protocol.at_once
-        with Heat(self._run.world, self._starter, self._drop, at_once) as heat:
-            for entered in [e for e in self._entered if e.contender.role == "control"]:
-                self._start(heat, entered)
-            heat.start_as_many_as_fit(waiting, lambda entered: self._start(heat, entered))
-            moment = replace(
-                before,
-                blocks=0,
-                elapsed_s=self._now_s(),
-                starting_s=before.starting_s + self._now_s() - begun_s,
-                more_heats=bool(waiting),
+    def _done(self) -> bool:
+        if not self.standings.racing_names:  # decided, or dropped out
+            return True
+        return (
+            self.standings.settled
+            and not self.standings.is_coarse
+            and all(
+                self.standings.instances(name) >= self._protocol.stopping.invocations
+                for name in self.standings.racing_names
             )
-            while heat.contenders and self._another_block(number, moment, before):
-                moment = self._block(number, heat, moment, before)
-            return moment
+        ) or (
+            self._run.now_s() >= self._run.ends_s
+            and not self._owes_block(self.standings.racing_names)
+        )
 
-    def _another_block(self, heat: int, moment: Moment, first: Moment) -> bool:
-        if heat == 1:
-            return self._pace.another_block(moment)
-        return moment.blocks < first.blocks
+    def _owes_block(self, group: Sequence[str]) -> bool:
+        """Whether the budget has to wait: nothing is measured yet of some of a group.
+
+        That is so for the first block after a resumption, if the run was ended before a contender
+        or a control had a trial.
+        """
+        if not self._run.past.elapsed_s:
+            return False
+        due = {e.contender.name for e in self._entered if self._takes_part(e, group)}
+        return self._is_first_block and not due.isdisjoint(self._unmeasured)
+
+    def _groups(self, heat: Heat) -> list[list[str]]:
+        """The open contenders in groups of neighbors, cut at another place each time.
+
+        Every second time, the decided ones with a wide interval race, too.
+        """
+        racing = self.standings.racing_names
+        self._passes += 1
+        if self._passes % 2 == 0:
+            racing += [
+                name
+                for name in self.standings.imprecise_names
+                if name not in racing and heat.of(name)
+            ]
+        names = self._by_rate(racing)
+        size = self._rule.group
+        if len(names) <= size:
+            return [names]
+        offset = self._random.randrange(size)
+        cuts = [0, *range(offset or size, len(names), size), len(names)]
+        return [names[a:b] for a, b in itertools.pairwise(cuts) if b > a]
+
+    def _by_rate(self, names: Sequence[str]) -> list[str]:
+        """From the fastest to the slowest, by the first workload that has a rate of it."""
+        rates = {name: self._rate_per_s(name) or 0.0 for name in names}
+        return sorted(names, key=lambda name: -rates[name])
+
+    def _rate_per_s(self, name: str) -> float | None:
+        most = max(self._protocol.connections)
+        levels = [level for level in self._protocol.levels if level.connections == most]
+        rates = (self.standings.rate_per_s(name, level) for level in levels)
+        return next((rate for rate in rates if rate is not None), None)
+
+    def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
+        """Have an instance of each up, and start a fresh one where that is worth its time.
+
+        Contenders start in random order, after the controls: one that always started last would
+        always be frozen for the shortest time before its block.
+        """
+        due = self._fresh.due(heat.contenders, group)
+        wanted = [
+            entered
+            for entered in self._entered
+            if self._takes_part(entered, group)
+            and (entered.contender.name in due or not heat.of(entered.contender.name))
+        ]
+        self._random.shuffle(wanted)
+        for entered in sorted(wanted, key=lambda e: e.contender.role == "contender"):
+            for instance in self._rotation.leaving(heat.of(entered.contender.name)):
+                heat.stop(instance)
+            self._make_room(heat, group)
+            self._start(heat, entered)
+
+    def _takes_part(self, entered: EnteredContender, group: Sequence[str]) -> bool:
+        return entered.contender.role == "control" or entered.contender.name in group
+
+    def _make_room(self, heat: Heat, group: Sequence[str]) -> None:
+        """While memory is short, stop instances that rest, then those of other groups."""
+        leaving = self._rotation.spare(heat.contenders)
+        leaving += [i for i in heat.contenders if i.name not in group and i not in leaving]
+        while leaving and not heat.has_room():
+            heat.stop(leaving.pop(0))
 
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
-        instance = heat.start(entered, self._invocation, self._now_s())
+        name = entered.contender.name
+        self._starts[name] = self._starts.get(name, 0) + 1
+        instance = heat.start(entered, self._starts[name], self._run.now_s())
         if instance is None:
             return
         self._entered[self._entered.index(entered)] = instance.entered
-        self.standings.leave_out(instance.name, instance.entered.contender.left_out)
-        if instance.name == NULL_SERVER:
+        self.standings.leave_out(name, instance.entered.contender.left_out)
+        if name == NULL_SERVER:
             for workload in self._protocol.workload_names:
                 level = Level(workload, max(self._protocol.connections))
-                self.standings.set_ceiling(level, instance.warmed.rate_per_s)
+                self.trials.ceilings.set(level, instance.warmed.rate_per_s)
 
     def _drop(self, entered: EnteredContender, why: str) -> None:
-        self._entered.remove(entered)
+        self._entered = [e for e in self._entered if e.contender_id != entered.contender_id]
         self.standings.drop(entered.contender.name, why)
 
-    def _block(self, number: int, heat: Heat, before: Moment, last_heat: Moment) -> Moment:
-        """One pass over every instance at every level, in random order."""
-        begun_s = self._now_s()
-        block = (number - 1) * last_heat.blocks + before.blocks + 1
-        for instance, level in self._shuffled(
-            (present, level)
-            for present in heat.instances
-            for level in present.entered.contender.levels_of(self._protocol)
-        ):
-            if instance in heat:
-                self._measure(heat, instance, level, block, number)
+    def _block(self, heat: Heat, group: Sequence[str]) -> None:
+        begun_s = self._run.now_s()
+        self._blocks += 1
+        self._run.listen(self._progress(group))
+        order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
+        picked = [self._rotation.pick(heat.of(name)) for name in order]
+        present = [i for i in picked if self._takes_part(i.entered, group)]
+        block = Block(
+            self._run,
+            self._blocks,
+            self._rotation.used,
+            self._troubles,
+            self._lengths,
+        )
+        records = block.run(present, self._random)
+        self._is_first_block = False
+        self._rotation.note_block(present, heat.instances)
+        for instance, record in records:
+            self.standings.add(instance.name, record)
+            self.trials.ceilings.note(instance.name, record)
+            self._lengths.note(instance.name, record)
+            self._note_invalid(heat, instance, record)
+            self._note_fault(heat, instance, record)
+            self._half_loads.check(heat, instance, record)
+        self._block_s_each = (self._run.now_s() - begun_s) / len(group)
+        self._fresh.note_block(present, self._block_s_each)
+        self.standings.instances_wanted = self._fresh.instances_affordable()
+        self.standings.look(self._run.now_s())
+        for name, level in self.standings.take_disagreeing():
+            self._lengths.lengthen(name, level)
+        self._report_order()
+        trials = [record for _, record in records]
+        self._run.listen(board(self._run, self.standings, self._blocks, trials))
+        self._wait_if_noisy()
+
+    def _wait_if_noisy(self) -> None:
         if self._noisy is not None and self._left_s() > 0:
             wait_until_quiet(self._run, self._noisy, self._left_s())
         self._noisy = None
-        if not before.more_heats:
-            self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
-        return replace(
-            before,
-            blocks=before.blocks + 1,
-            elapsed_s=self._now_s(),
-            block_s=max(before.block_s, last_heat.block_s + self._now_s() - begun_s),
-            settled=self.standings.settled,
-        )
-
-    def _measure(
-        self, heat: Heat, instance: WarmInstance, level: Level, block: int, number: int
-    ) -> None:
-        place = f"invocation {self._invocation}, block {block}: {instance.name} at {level.short}"
-        self._run.listen(self._progress(place))
-        rate_per_s = instance.warmed_on(level.workload).rate_per_s
-        spec = load_spec(
-            self._protocol, instance.instance, level.connections, rate_per_s, level.workload
-        )
-        record = self._trials.run(
-            heat, instance, spec, level.workload, block=block, heat_number=number
-        )
-        self.standings.add(instance.name, record)
-        self._half_loads.check(heat, instance, record)
-        self._note_invalid(heat, instance, record)
-        self._planned_done[instance.name] += 1
 
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
-        if instance.entered.contender.role == "control" or self._protocol.origin is not None:
+        if instance.entered.contender.role == "control":
             return
         outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)
@@ -191,41 +256,53 @@ class Race:
         elif outcome is not None:
             self._run.listen(Event(f"{instance.name} is out: {outcome.reason}", trouble=True))
             self._drop(instance.entered, f"{instance.name} is out: {outcome.reason}")
-            if instance in heat:
-                heat.stop(instance)
+            self._stop_all(heat, instance.name)
 
-    def _shuffled(self, items: Iterable[T]) -> list[T]:
-        order = list(items)
-        if self._protocol.order == "random":
-            self._random.shuffle(order)
-        return order
+    def _note_fault(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """A failed trial costs its instance; a contender that keeps failing is out."""
+        name, failed, reason = instance.name, record.state != "ok", record.reason
+        self._faults[name] = self._faults.get(name, 0) + 1 if failed else 0
+        if not failed or instance not in heat:
+            return  # it may be out already
+        heat.stop(instance)
+        if self._faults[name] >= FAULTS_MAX:
+            why = f"{name} is out: {FAULTS_MAX} trials in a row failed"
+            self._run.listen(Event(why, trouble=True))
+            self._drop(instance.entered, f"{why}: {reason}" if reason else why)
+            self._stop_all(heat, name)
 
-    def _progress(self, what: str) -> Progress:
-        """A race to settle has a budget and no known end; a fixed one has a known end."""
-        stopping, done = self._protocol.stopping, self._trials.done
-        if stopping.kind == "settle":
-            budget_left_s = self._left_s()
-            known_s = budget_left_s if math.isfinite(budget_left_s) else None
-            return Progress(what, done=done, left_s=known_s)
-        left = sum(
-            len(each.contender.levels_of(self._protocol)) * stopping.repetitions
-            - self._planned_done[each.contender.name]
-            for each in self._entered
-        )
-        left_s = left * self._now_s() / done if done else None
-        return Progress(what, done=done, of=done + left, left_s=left_s)
+    def _stop_all(self, heat: Heat, name: str) -> None:
+        for instance in heat.of(name):
+            heat.stop(instance)
 
-    def _left_s(self) -> float:
-        """What is left of the budget.
+    def _report_order(self) -> None:
+        """The order so far, after half a minute and at each look."""
+        look = self.standings.last.number
+        if self._run.now_s() < FIRST_ORDER_S or self._reported_at_s >= FIRST_ORDER_S + (look or 0):
+            return
+        self._reported_at_s = FIRST_ORDER_S + (look or 0) + 1
+        level = self._protocol.main_level
+        rates = [
+            f"{name} {rate:,.0f}"
+            for name in self._by_rate(self.standings.names)
+            if (rate := self.standings.rate_per_s(name, level)) is not None
+        ]
+        several = len(self._protocol.workload_names) > 1
+        on = f" on {level.workload}" if several else ""
+        if rates:
+            text = f"after {self._run.now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
+            self._run.listen(Event(text))
 
-        A fixed number of repetitions has none, and the invocation that a resumed run owes ignores
-        it.
-        """
-        stopping, past = self._protocol.stopping, self._run.past
-        is_first = self._invocation == past.invocations + 1
-        if stopping.kind == "fixed" or (past.elapsed_s and is_first and self._lacks_trials()):
-            return math.inf
-        return stopping.budget_s - self._now_s()
-
-    def _now_s(self) -> float:
-        return self._run.world.server_host.now_s() - self._begun_s
+    def _progress(self, group: Sequence[str]) -> Progress:
+        """A race to settle has a budget; one of repetitions a known number of blocks."""
+        present = [name for name in group if self.standings.races(name)]
+        racing = len({*self.standings.racing_names, *present})
+        what = f"block {self._blocks}, {racing} contenders racing"
+        stopping = self._protocol.stopping
+        if isinstance(stopping, Settle):
+            return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))
+        names = self.standings.names
+        done = sum(map(self.standings.blocks, names))
+        of = stopping.repetitions * len(names)
+        left_s = self._run.now_s() * (of / done - 1) if done else None
+        return Progress(what, done=done, of=of, left_s=left_s)

@@ -17,7 +17,11 @@ from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
-from deadheat.protocol import Protocol
+from deadheat.protocol import (
+    AloneProtocol,
+    Settle,
+    SliceProtocol,
+)
 from deadheat.stats.ranking import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.conclusion import DecidedPair
@@ -32,16 +36,13 @@ class Unfinished:
     """A run as it was left."""
 
     run: StoredRun
+    protocol: SliceProtocol | AloneProtocol  # the one that it stored
     past: Past
     more_s: float | None = None  # of an extension that begins now
 
     @property
     def id(self) -> str:
         return self.run.id
-
-    @property
-    def protocol(self) -> Protocol:
-        return self.run.protocol
 
     @property
     def seed(self) -> int:
@@ -65,7 +66,7 @@ class Unfinished:
     def waiting(self) -> list[StoredContender]:
         """The contenders with something left to do; all of them unless each is measured alone."""
         contenders = [each for each in self.run.contenders if each.role == "contender"]
-        if self.protocol.residency == "frozen":
+        if isinstance(self.protocol, SliceProtocol):
             return contenders
         return [
             contender
@@ -119,8 +120,8 @@ class Unfinished:
         Raises `DeadheatError` if the run has not spent its budget.
         """
         why = self.run.conclusion.why
-        if self.protocol.stopping.kind != "settle":
-            repetitions = self.protocol.stopping.repetitions
+        if not isinstance(stopping := self.protocol.stopping, Settle):
+            repetitions = stopping.repetitions
             raise DeadheatError(
                 f"--more: run {self.id} had a fixed number of repetitions ({repetitions})",
                 f"{NEW_RUN} with more --repetitions",
@@ -179,11 +180,14 @@ def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfini
             f"{flag} {run_id}: only a run that `deadheat run` measured here can be resumed",
             NEW_RUN,
         )
+    protocol = run.protocol
     names = [contender.name for contender in run.contenders]
-    last = NULL_SERVER if run.protocol.residency == "alone" else REFERENCE  # to be entered
-    if not names or (run.protocol.controls and last not in names):
+    if not isinstance(protocol, SliceProtocol | AloneProtocol):
+        raise DeadheatError(f"{flag}: a run of the kind {protocol.kind!r} cannot go on", NEW_RUN)
+    last = NULL_SERVER if isinstance(protocol, AloneProtocol) else REFERENCE  # to be entered
+    if not names or (protocol.controls and last not in names):
         raise DeadheatError(f"run {run_id} ended before all its contenders were stored", NEW_RUN)
-    return Unfinished(run, Past.of(run))
+    return Unfinished(run, protocol, Past.of(run))
 
 
 def enter_again(

@@ -1,7 +1,9 @@
-"""Revisions of a git repository, each built in its own folder."""
+"""Revisions of a git repository, each built in its own folder, here or on another machine."""
 
+import gzip
 import hashlib
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from deadheat.build.builder import locked
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.host import Completed, Host, ProcessSpec
+from deadheat.host.ssh import SshHost
 from deadheat.measure.contender import Contender
 
 GIT_TIMEOUT_S = 120.0
@@ -77,6 +80,33 @@ def build_revision(
             _make(host, repository, revision, build, folder, build_s)
             done.touch()
     return folder
+
+
+def build_far_revision(
+    here: Host,
+    far: SshHost,
+    repository: Path,
+    revision: Revision,
+    build: str | None,
+    listen: Listener,
+    build_s: float = BUILD_TIMEOUT_S,
+) -> Path:
+    """The folder of the revision there, in `~/.cache/deadheat/revisions`; see `build_revision`.
+
+    git runs here, and the files of the revision are sent; the build runs there.
+    """
+    folder = far.cache_folder() / "revisions" / folder_name(revision, build)
+    done = folder.with_suffix(".done")
+    with far.locked(folder.with_suffix(".lock")):
+        if far.read_file(done) is None:
+            listen(Progress(f"building {revision.name}"))
+            with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
+                tar = Path(scratch) / "revision.tar"
+                archive_revision(here, repository, revision, tar)
+                far.send_archive(gzip.compress(tar.read_bytes(), 6), folder)
+            run_build(far, revision, build, Path(folder), build_s)
+            far.write_file(done, "")
+    return Path(folder)
 
 
 def _make(

@@ -1,17 +1,74 @@
-"""`Run`: one run in the store, from its first row to its conclusion."""
+"""A run: what every part of a campaign knows of it, and its row in the store, first to last."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from deadheat import __version__
+from deadheat.campaign.past import Past
+from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
-from deadheat.host import Host
+from deadheat.events import Listener
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, SliceProtocol
 from deadheat.store import Conclusion, Store
+from deadheat.workload import Level
+
+P_co = TypeVar("P_co", bound=Protocol, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext(Generic[P_co]):
+    """One run: what it measures, with what, where it is stored, and who listens.
+
+    It begins when it is made, or goes on from its past: pauses do not count.
+    """
+
+    world: World
+    protocol: P_co
+    store: Store
+    run_id: str
+    entered_contenders: Sequence[EnteredContender]
+    seed: int
+    listen: Listener
+    past: Past = field(default_factory=Past)
+    begun_s: float = field(init=False)  # on the clock of the server host
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "begun_s", self.world.server_host.now_s() - self.past.elapsed_s)
+
+    def now_s(self) -> float:
+        """The time since the run began, without pauses."""
+        return self.world.server_host.now_s() - self.begun_s
+
+    def unmeasured(self) -> set[str]:
+        """The contenders and controls of which no trial in the past went well."""
+        measured = {name for name, trial in self.past.measured if trial.state == "ok"}
+        return {entered.contender.name for entered in self.entered_contenders} - measured
+
+    def levels_of(self, name: str) -> tuple[Level, ...]:
+        """The levels at which a contender is measured; all of one that is not entered."""
+        entered = {each.contender.name: each.contender for each in self.entered_contenders}
+        return entered[name].levels_of(self.protocol) if name in entered else self.protocol.levels
+
+    def named(self, role: str) -> list[str]:
+        """The contenders with a role: `contender` or `control`."""
+        return [e.contender.name for e in self.entered_contenders if e.contender.role == role]
+
+
+class RaceContext(RunContext[SliceProtocol]):
+    """A race in slices."""
+
+    __slots__ = ()
+
+    @property
+    def ends_s(self) -> float:
+        """When the budget is spent, or the extension; a fixed number of repetitions has no end."""
+        extension = self.past.extension
+        return self.protocol.stopping.time_limit_s if extension is None else extension.until_s
 
 
 @dataclass(slots=True)
@@ -41,7 +98,8 @@ def open_run(
 ) -> Iterator[Run]:
     """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
-    `known` is the part of its conclusion that is known from the start.
+    `protocol` is the one that runs (see `resolve`). `known` is the part of its conclusion that is
+    known from the start.
     """
     run_id = store.begin_run(
         protocol=protocol,
@@ -52,7 +110,6 @@ def open_run(
         conclusion=known,
     )
     with _ended(store, Run(run_id, known or Conclusion())) as run:
-        _ready(world, protocol)
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         for role, side in by_role(world.loads).items():
             store.add_host(run.id, role, side.cpus, side.host.fingerprint())
@@ -62,39 +119,12 @@ def open_run(
 @contextmanager
 def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
     """Resume a run that ended early, under the same id; end it as `open_run` does."""
-    _ready(world, left.protocol)
+    make_ready(left.protocol, world)
     left.require_same(world)
     run = Run(left.id, left.resumed())
     store.reopen_run(run.id, left.run.writer, run.conclusion)
     with _ended(store, run):
         yield run
-
-
-def _ready(world: World, protocol: Protocol) -> None:
-    """Bring the machines into the state that the protocol asks for; fingerprints show it."""
-    if protocol.awake:
-        for host in _hosts(world):
-            host.keep_awake()
-
-
-def as_measured(protocol: Protocol, world: World) -> Protocol:
-    """The protocol on these machines: where idle CPUs sleep, more of each slice is discarded."""
-    if protocol.slices is None or all(_is_awake(host) for host in _hosts(world)):
-        return protocol
-    rule = protocol.slices
-    more = {
-        name: round(getattr(rule, name) + rule.asleep_discard_s, 6)
-        for name in ("discard_s", "renew_discard_s")
-    }
-    return protocol.model_copy(update={"slices": rule.model_copy(update=more)})
-
-
-def _is_awake(host: Host) -> bool:
-    return host.fingerprint().cpu.idle.wake_up_us is not None
-
-
-def _hosts(world: World) -> list[Host]:
-    return [world.server_host, *(side.host for side in world.loads)]
 
 
 @contextmanager

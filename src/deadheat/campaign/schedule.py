@@ -1,11 +1,21 @@
-"""Schedule of a server that runs alone: its trials in order, and when it restarts."""
+"""Servers that run alone: who stands for which published row, and every trial in order.
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+Manifests assign rows with `[[published]]`; a protocol assigns the rest.
+"""
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.campaign.estimate import START_S
 from deadheat.campaign.past import Past
-from deadheat.protocol import Protocol, Restart
+from deadheat.catalog import Catalog, Selection, selection
+from deadheat.duration import spell_duration
+from deadheat.measure.contender import NULL_SERVER
+from deadheat.protocol import AloneProtocol, Restart
+from deadheat.protocol.figures import Figures
 
+TRIAL_OVERHEAD_S = 0.25  # start of the generator, connecting, draining
 PROCESSES: Mapping[Restart, str] = {
     "never": "one process for all",
     "level": "a process for each level",
@@ -22,13 +32,13 @@ class Step:
     starts: bool
 
 
-def restart_of(protocol: Protocol, label: str | None) -> Restart:
+def restart_of(protocol: AloneProtocol, label: str | None) -> Restart:
     """The restart policy of a contender: that of its published row, or the protocol's."""
     return protocol.restarts.get(label or "", protocol.restart)
 
 
 def schedule(
-    protocol: Protocol, label: str | None = None, done: Collection[tuple[int, int]] = ()
+    protocol: AloneProtocol, label: str | None = None, done: Collection[tuple[int, int]] = ()
 ) -> Iterator[Step]:
     """All repetitions of each level, level by level; `label` is the published row, if any.
 
@@ -47,7 +57,7 @@ def schedule(
 
 
 def steps_left(
-    protocol: Protocol, labels: Mapping[str, str], name: str, past: Past
+    protocol: AloneProtocol, labels: Mapping[str, str], name: str, past: Past
 ) -> Iterator[Step]:
     """The remaining steps of a contender, including failed trials.
 
@@ -56,3 +66,160 @@ def steps_left(
     if protocol.recovery is not None and past.has(name):
         return iter(())
     return schedule(protocol, labels.get(name), past.done(name))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """One trial of the outline; `starts` if a fresh process precedes it."""
+
+    contender: str
+    connections: int
+    repetition: int
+    starts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Every trial in order, its published row, and the duration of all without builds."""
+
+    protocol: AloneProtocol
+    labels: Mapping[str, str]  # contender -> published row
+    trials: tuple[PlannedTrial, ...]
+    missing: Mapping[str, str]  # published row -> why it has no trial
+    remarks: tuple[str, ...]  # differences between this machine and the protocol
+    least_s: float
+    most_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "label": self.protocol.label,
+            "contenders": dict(self.labels),
+            "trials": [asdict(trial) for trial in self.trials],
+            "missing": dict(self.missing),
+            "remarks": list(self.remarks),
+            "least_s": self.least_s,
+            "most_s": self.most_s,
+        }
+
+    def lines(self) -> list[str]:
+        protocol, starts = self.protocol, sum(trial.starts for trial in self.trials)
+        lines = [
+            f"{protocol.label}: {protocol.about}",
+            f"alone         {len(self.trials)} trials of {protocol.duration_s:g} s, "
+            f"{starts} starts, {protocol.generator}",
+        ]
+        for name in dict.fromkeys(trial.contender for trial in self.trials):
+            lines.append(self._contender_line(name))
+            lines += self._trial_lines(name)
+        if self.missing:
+            lines.append(f"missing       {len(self.missing)} published rows have no trial")
+            lines += [f"  {row:40} {reason}" for row, reason in self.missing.items()]
+        lines += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
+        most = f", {spell_duration(self.most_s)} at most" if self.most_s > self.least_s else ""
+        return [*lines, f"takes         {spell_duration(self.least_s)}{most}, without builds"]
+
+    def _contender_line(self, name: str) -> str:
+        row = self.labels.get(name)
+        restart = PROCESSES[restart_of(self.protocol, row)]
+        return f"{row or name}{f' ({name})' if row else ''}: {restart}"
+
+    def _trial_lines(self, name: str) -> list[str]:
+        """One line for each level: the repetitions, with `*` before those of a fresh process."""
+        return [
+            f"  {connections:>6} connections   "
+            + " ".join(
+                f"{'*' if trial.starts else ''}{trial.repetition}"
+                for trial in self.trials
+                if trial.contender == name and trial.connections == connections
+            )
+            for connections in self.protocol.connections
+        ]
+
+
+def outline(
+    protocol: AloneProtocol,
+    names: Sequence[str],
+    labels: Mapping[str, str],
+    missing: Mapping[str, str],
+    remarks: Sequence[str] = (),
+) -> Outline:
+    """The outline of a protocol; `names` are contenders in the order in which they run."""
+    contenders = [*([NULL_SERVER] if protocol.controls else []), *names]
+    trials = tuple(
+        PlannedTrial(name, step.connections, step.repetition, step.starts)
+        for name in contenders
+        for step in schedule(protocol, labels.get(name))
+    )
+    trial_s = protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S
+    warm_s = protocol.warmup.duration_s if protocol.warmup.kind == "fixed" else 0.0
+    starting_s = sum(trial.starts for trial in trials) * (START_S + warm_s)
+    least_s = starting_s + len(trials) * trial_s
+    most_s = least_s
+    if (rule := protocol.recovery) is not None:
+        least_s += len(trials) * rule.probe_s
+        most_s += len(trials) * (rule.limit_s + rule.probe_s)
+    return Outline(protocol, labels, trials, missing, tuple(remarks), least_s, most_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """Contenders in the order of the published rows, and rows without a contender."""
+
+    selections: tuple[Selection, ...]
+    labels: Mapping[str, str]  # contender -> published row
+    missing: Mapping[str, str]  # published row -> why it has no contender
+    strays: tuple[str, ...]  # rows of manifests that the figures do not have
+
+
+def line_up(
+    protocol: AloneProtocol, catalog: Catalog, figures: Figures, only: Collection[str] | None = None
+) -> Lineup:
+    """The contender of every published row, limited to the servers in `only` if given.
+
+    A row may have two contenders, and both run. A contender has one row.
+    """
+    labels: dict[str, str] = {}
+    selections: dict[str, Selection] = {}
+    missing = dict.fromkeys(figures.rows, "no server here")
+    strays = []
+    for row, claim in _claims(protocol, catalog):
+        if isinstance(claim, str):
+            missing[row] = claim
+        elif row not in figures.rows:
+            strays.append(f"{claim.name}: {figures.name} has no row {row!r}")
+        elif claim.name in labels:
+            missing[row] = f"{claim.name} already has row {labels[claim.name]!r}"
+        else:
+            labels[claim.name], selections[claim.name] = row, claim
+    if only is not None:
+        for name in [name for name, s in selections.items() if s.server.name not in only]:
+            missing[labels.pop(name)] = f"{name} is not selected"
+            del selections[name]
+    with_contender = set(labels.values())
+    place = {row: number for number, row in enumerate(figures.rows)}
+    order = sorted(selections, key=lambda name: (place[labels[name]], name))
+    return Lineup(
+        selections=tuple(selections[name] for name in order),
+        labels={name: labels[name] for name in order},
+        missing={row: missing[row] for row in figures.rows if row not in with_contender},
+        strays=tuple(strays),
+    )
+
+
+def _claims(protocol: AloneProtocol, catalog: Catalog) -> Iterator[tuple[str, Selection | str]]:
+    """Published rows with their contender, or why there is none; those of the protocol first."""
+    for entry in protocol.contenders:
+        row = entry.label or entry.server
+        if entry.server in catalog.servers:
+            server = catalog.servers[entry.server]
+            yield row, selection(server, entry.setting, entry.workers)
+        elif entry.server in catalog.faults:
+            yield row, f"{entry.server} cannot be read"
+        else:
+            yield row, f"no server {entry.server}"
+    if protocol.origin is None:
+        return
+    for server in catalog.servers.values():
+        for published in server.manifest.published:
+            if published.protocol == protocol.origin.figures:
+                yield published.row, selection(server, published.setting)

@@ -1,4 +1,7 @@
-"""How long the slices of each contender are: of random length, and longer where it needs that."""
+"""How long slices are: of random length, longer where a server is slow, shorter in a small budget.
+
+It also says how long slices and blocks take, with all that is not counted.
+"""
 
 import random
 from collections import defaultdict
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 
 from deadheat.campaign.past import level_of
 from deadheat.measure.warm_instance import WarmInstance
-from deadheat.protocol import Protocol
+from deadheat.protocol import Settle, SliceProtocol
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
@@ -15,6 +18,36 @@ SPREAD = 0.6  # windows differ from their mean by up to this share, at random
 WINDOW_S_MAX = 3.0  # of the mean
 DISCARD_S_MAX = 1.0  # if the protocol discards less
 FACTOR_MAX = 4  # a server that leaves connections without an answer for longer fails its trials
+BETWEEN_SLICES_S = 0.008  # thaw, command, drain and freeze
+# Of a contender's part of the budget: the slices of its first instances. Starts take as much, and
+# the rest is for contenders that need more of both.
+FIRST_SLICES_SHARE = 1 / 3
+
+
+def within_budget(protocol: SliceProtocol, contenders: int) -> SliceProtocol:
+    """The protocol with shorter slices, if that gives each contender more instances in the budget.
+
+    With two or three instances, an interval is several times as wide as with four, and the length
+    of slices matters less.
+    """
+    rule, stopping = protocol.slices, protocol.stopping
+    if rule.shortest_s is None or contenders == 0 or not isinstance(stopping, Settle):
+        return protocol
+    part_s = stopping.budget_s / contenders / len(protocol.levels)
+    each_s = FIRST_SLICES_SHARE * part_s / stopping.invocations / rule.rounds
+    fitting_s = round(each_s - rule.discard_s - BETWEEN_SLICES_S, 2)
+    duration_s = min(protocol.duration_s, max(rule.shortest_s, fitting_s))
+    return protocol.model_copy(update={"duration_s": duration_s})
+
+
+def slice_s(protocol: SliceProtocol) -> float:
+    """Seconds that a slice takes; more where a server is slow."""
+    return protocol.duration_s + protocol.slices.discard_s + BETWEEN_SLICES_S
+
+
+def block_s(protocol: SliceProtocol, contenders: int) -> float:
+    """Seconds that a block of this many contenders takes, at all levels."""
+    return contenders * len(protocol.levels) * protocol.slices.rounds * slice_s(protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +71,7 @@ class SliceLengths:
     as long again after the next one.
     """
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: SliceProtocol) -> None:
         self._protocol = protocol
         self._factors: dict[tuple[str, Level], int] = defaultdict(lambda: 1)
 

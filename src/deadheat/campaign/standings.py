@@ -1,23 +1,36 @@
-"""Standings: the valid rates so far, and what a declared look at them decides."""
+"""Standings of a race: one model of all slices gives rates, ratios and the order so far."""
 
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deadheat.campaign.failures import Tally
 from deadheat.campaign.past import Past, level_of
-from deadheat.measure.contender import NULL_SERVER
+from deadheat.campaign.run import RaceContext
+from deadheat.events import Board, BoardRow
+from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
-from deadheat.protocol import Protocol
+from deadheat.measure.slices import SERIES, TrialSlices, columns_of
+from deadheat.protocol import Fixed, Settle, SliceProtocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.change import Change, Outcome
-from deadheat.stats.distributions import Floats
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ranking import Decided, Ranking, rank
-from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
+from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.decision import Verdict
+from deadheat.stats.known_interval import without_interval
+from deadheat.stats.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.modeled import modeled_names
+from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking import Decided, Ranking
+from deadheat.stats.rate_matrix import Place
 from deadheat.stats.single_rate import is_known
+from deadheat.stats.slice_columns import SliceTable
+from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
+
+FEWEST_INSTANCES = 2
+OF_BLOCKS = frozenset(gate.__name__ for gate in BLOCK_GATES)  # gates that read the machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +44,56 @@ class Look:
 
 @dataclass(slots=True)
 class _Level:
-    """One level: the valid rates of each name, and the highest clock it was seen at.
+    """What was measured at one level: all slices, and the rates of the valid trials by name."""
 
-    `rates` maps a name to invocation, heat and block, and those to requests/s.
-    """
-
+    slices: SliceTable = field(default_factory=SliceTable)
     rates: dict[str, dict[Place, float]] = field(default_factory=dict)
     requests: dict[str, float] = field(default_factory=dict)  # answered in those trials
-    places: set[Place] = field(default_factory=set)
-    clocks_khz: dict[str, float] = field(default_factory=dict)  # the highest of its trials' medians
-    heats: int = 1
 
 
 class Standings:
-    """Takes in trials, and looks at them when a look is due.
+    """Takes in trials that are made of slices, and looks at them when a look is due.
 
     `levels_of` gives the levels at which a contender is measured; without it, all of them.
+
+    There are four looks, from 24 to 100 % of the budget. Nine made intervals at the end 2 to 8 %
+    wider, and let easy races end a little earlier. A contender stops when its place is decided and
+    it has as many instances as its part of the budget allows.
     """
 
-    looks = Looks()
+    looks = Looks(count=4, ratio=1.6)
 
     def __init__(
         self,
-        protocol: Protocol,
+        protocol: SliceProtocol,
         contenders: Sequence[str],
         controls: Sequence[str] = (),
         levels_of: Callable[[str], Collection[Level]] | None = None,
     ) -> None:
+        stopping = protocol.stopping
         self._protocol = protocol
+        self._stopping = stopping
         self._contenders = list(contenders)
         self._controls = list(controls)
         self._levels = {level: _Level() for level in protocol.levels}
         self._levels_of = levels_of or (lambda _: protocol.levels)
         self._left_out: dict[str, frozenset[str]] = {}  # workloads, by contender
-        self._ceilings: dict[Level, list[float]] = {}
-        self._invocation = 0
+        self._instances: defaultdict[str, set[int]] = defaultdict(set)
+        self._blocks: defaultdict[str, set[int]] = defaultdict(set)
+        # How many a contender has to have, also if its place is decided before. With two, t has so
+        # few degrees of freedom that a ratio has no useful interval.
+        fewest = FEWEST_INSTANCES if isinstance(stopping, Settle) else stopping.invocations
+        self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, fewest)
+        self.tally = Tally()
         self._last = Look(None, 1.0, settled=False)
         self._all_seen = True  # no trial was added since the last look
         self._extension = 0
         self._decided: Mapping[Level, Decided] = {}
-        self.tally = Tally()
+        self._undecided = set(contenders)  # at the last look
+        self._is_coarse = False  # at the last look, the protocol's resolution was not reached
+        self._imprecise: frozenset[str] = frozenset()  # at the last look: wide intervals
+        self._ranking: Ranking | None = None  # of the last look, at the main level
+        self._disagreeing: set[tuple[str, Level]] = set()  # at looks, with their witness
 
     @property
     def contenders_left(self) -> bool:
@@ -92,8 +115,8 @@ class Standings:
 
     @property
     def finished(self) -> bool:
-        """Whether the last look settled the race, so that none is left to take."""
-        return self.settled
+        """Whether the order was settled at a look at everything measured."""
+        return self.settled and self._all_seen
 
     def races(self, name: str) -> bool:
         """Whether a contender is still in."""
@@ -109,60 +132,89 @@ class Standings:
         """Take a contender out of these workloads: it answers them wrong."""
         self._left_out[name] = workloads
 
+    @property
+    def last_ranking(self) -> Ranking | None:
+        """What the last look ranked at the main level; None before the first."""
+        return self._ranking
+
+    @property
+    def undecided_names(self) -> list[str]:
+        """The contenders with an undecided pair at the last look; all before the first."""
+        return [name for name in self._contenders if name in self._undecided]
+
+    @property
+    def racing_names(self) -> list[str]:
+        """The contenders that still race: those that are undecided or have too few instances.
+
+        If the order is settled, those go on whose ratio to a neighbor has a wide interval, or all
+        of them if the race could not detect a small difference yet. An extension only decides what
+        is open. With a fixed number of repetitions, a contender races until it has as many blocks.
+        """
+        if isinstance(self._stopping, Fixed):
+            repetitions = self._stopping.repetitions
+            return [name for name in self._contenders if self.blocks(name) < repetitions]
+        return [
+            name
+            for name in self._contenders
+            if name in self._undecided
+            or self.instances(name) < self._fewest(name)
+            or (self.settled and (self._is_coarse or name in self._imprecise))
+        ]
+
+    @property
+    def imprecise_names(self) -> list[str]:
+        """The contenders whose ratio to a neighbor had a wide interval at the last look."""
+        return [name for name in self._contenders if name in self._imprecise]
+
+    def _fewest(self, name: str) -> int:
+        return FEWEST_INSTANCES if self._extension else self.instances_wanted[name]
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether ratios have wide intervals, or the protocol's resolution is not reached yet."""
+        return self._is_coarse or bool(self._imprecise)
+
     def add(self, name: str, record: TrialRecord) -> None:
-        """Take in a trial; one that failed a gate leaves its place empty."""
+        """Take in a trial; the slices of one that failed a gate do not count."""
         self._all_seen = False
         if name not in self._controls:
             self.tally.add(record)
-        self._invocation = record.invocation
-        level = self._levels[level_of(record)]
-        place = (record.invocation, record.heat, record.block)
-        level.places.add(place)
-        level.heats = max(level.heats, record.heat)
-        if record.state != "ok" or not record.rate_per_s:
+        if record.instance_id is not None:
+            self._instances[name].add(record.instance_id)
+        self._blocks[name].add(record.block)
+        if not record.rate_per_s or not is_valid(record):
             return
-        if clock_khz := record.series.get("clock_khz"):
-            highest_khz = level.clocks_khz.get(name, 0.0)
-            level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
-        if name == NULL_SERVER:
-            self.set_ceiling(level_of(record), record.rate_per_s)
-        if is_valid(record):
-            level.rates.setdefault(name, {})[place] = record.rate_per_s
-            requests = record.rate_per_s * (record.elapsed_s or 0.0)
-            level.requests[name] = level.requests.get(name, 0.0) + requests
+        level = self._levels[level_of(record)]
+        rows = record.series.get(SERIES, ())
+        trial = TrialSlices(0, record.instance_id or 0, record.block, rows)
+        level.slices.take(columns_of([name], [trial]))
+        place = (record.invocation, record.heat, record.block)
+        level.rates.setdefault(name, {})[place] = record.rate_per_s
+        requests = record.rate_per_s * (record.elapsed_s or 0.0)
+        level.requests[name] = level.requests.get(name, 0.0) + requests
 
     def recall(self, past: Past) -> None:
         """Take in the trials of a run that goes on.
 
         Every look that was due by then counts as taken: what it spent of the error is gone. An
-        extension keeps the verdicts of the look before it, and has one look, at its end.
+        extension keeps the verdicts of the look before it, and has one look, at its end. In it,
+        only contenders race whose place the look before it left open.
         """
         for name, record in past.measured:
             self.add(name, record)
-        stopping = self._protocol.stopping
-        if stopping.kind != "settle":
+        if isinstance(self._stopping, Fixed):
             return
         if past.extension is not None:
             self._extension = past.extension.number
             self._decided = past.extension.decided
             self._last = Look(past.look, past.extension.share, settled=False)
+            if self._all_settled(past.extension.share):
+                self._undecided = set(self._contenders)
             return
-        due = self.looks.due(past.elapsed_s / stopping.budget_s) if self._enough_starts() else None
+        budget_s = self._stopping.budget_s
+        due = self.looks.due(past.elapsed_s / budget_s) if self._enough_starts() else None
         number = max((n for n in (due, past.look) if n is not None), default=None)
         self._last = Look(number, 1.0, settled=False)
-
-    def set_ceiling(self, level: Level, rate_per_s: float) -> None:
-        """What the client reached against the null server."""
-        self._ceilings.setdefault(level, []).append(rate_per_s)
-
-    def ceiling_per_s(self, level: Level) -> float | None:
-        """The median of what the client reached against the null server at this level."""
-        seen = self._ceilings.get(level)
-        return statistics.median(seen) if seen else None
-
-    def clock_khz_max(self, name: str, level: Level) -> float | None:
-        """The highest clock of a contender's CPUs at this level: the highest median of a trial."""
-        return self._levels[level].clocks_khz.get(name)
 
     def rate_per_s(self, name: str, level: Level) -> float | None:
         """The median of a contender's valid rates at a level."""
@@ -178,16 +230,15 @@ class Standings:
             if other != name
         )
 
-    def look(self, progress: float) -> None:
-        """Look, if a look is due at this fraction of the budget.
+    def look(self, now_s: float) -> None:
+        """Look, if a look is due at this time of a race with a budget.
 
-        None is due before the last of the invocations asked for: start-to-start variance is not
-        seen in fewer. A look passed over leaves its share of the error to the next.
+        None is due before each contender has two measured instances: fewer have no interval. A
+        look passed over leaves its share of the error to the next.
         """
-        stopping = self._protocol.stopping
-        if stopping.kind != "settle" or self._extension or not self._enough_starts():
+        if isinstance(self._stopping, Fixed) or self._extension or not self._enough_starts():
             return
-        number = self.looks.due(progress, self._last.number)
+        number = self.looks.due(now_s / self._stopping.budget_s, self._last.number)
         if number is not None:
             self._take(number)
 
@@ -197,7 +248,7 @@ class Standings:
         If the last block ended after the budget, it had that look already. A fixed protocol has
         this one look, and spends all of the error on it.
         """
-        if self._protocol.stopping.kind == "fixed":
+        if isinstance(self._stopping, Fixed):
             self._last = Look(None, 1.0, self._all_settled(1.0))
         elif self._extension:
             share = self.looks.extension_share(self._extension)
@@ -217,37 +268,57 @@ class Standings:
             and level.workload not in self._left_out.get(name, frozenset())
         ]
 
+    def take_disagreeing(self) -> set[tuple[str, Level]]:
+        """Whose slices disagreed with their witness at a look since the last call, and where."""
+        disagreeing, self._disagreeing = self._disagreeing, set()
+        return disagreeing
+
+    def instances(self, name: str) -> int:
+        """How many instances of a contender have been measured."""
+        return len(self._instances.get(name, ()))
+
+    def blocks(self, name: str) -> int:
+        """How many blocks a contender has run."""
+        return len(self._blocks.get(name, ()))
+
+    def fit(self, level: Level) -> tuple[ModelFit, list[str]] | None:
+        """The model at one level with the names of its contenders; None without a slice."""
+        slices = count_slices(self._levels[level].slices.columns).slices
+        names = modeled_names(slices, self._contenders, self._controls)
+        if not names:
+            return None
+        return fit_slices(slices_of(slices, names)), names
+
     def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
-        data = self._levels[level]
-        valid = {name: list(data.rates.get(name, {})) for name in self.measured_at(level)}
-        names = rankable(valid, len(data.places) / data.heats)
-        if len(names) < 2:
+        fitted = self.fit(level)
+        if fitted is None:
             return None
-        columns = [*names, *self._controls]
-        stopping = self._protocol.stopping
-        return rank(
-            self.rates(level, columns),
-            columns,
-            margin=stopping.margin,
-            confidence=stopping.confidence,
+        model, names = fitted
+        self._disagreeing |= {
+            (name, level) for name, gap in zip(names, model.witness_gap, strict=True) if gap
+        }
+        if len([name for name in names if name in self._contenders]) < 2:
+            return None
+        return rank_from_model(
+            model,
+            names,
+            margin=self._stopping.margin,
+            confidence=self._stopping.confidence,
             share=share,
-            controls=self._controls,
+            controls=[name for name in names if name in self._controls],
             decided=self._decided.get(level),
         )
 
-    def rates(self, level: Level, names: Sequence[str]) -> Floats:
-        """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
-        data = self._levels[level]
-        return rate_matrix({name: data.rates.get(name, {}) for name in names}, data.places)
-
     def fits(self, level: Level) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
-        return fit_pairs(self.rates(level, self._contenders))
+        slices = count_slices(self._levels[level].slices.columns).slices
+        model = fit_slices(slices_of(slices, self._contenders))
+        return pair_fits(model, model.estimate)
 
     def _enough_starts(self) -> bool:
-        """Whether the starts asked for are in: fewer cannot show how much starts differ."""
-        return self._invocation >= self._protocol.stopping.invocations
+        """Whether every contender has at least two measured instances: fewer have no interval."""
+        return all(self.instances(name) >= FEWEST_INSTANCES for name in self._contenders)
 
     def _take(self, number: int) -> None:
         share = self.looks.share(number, self._last.number)
@@ -255,16 +326,53 @@ class Standings:
         self._all_seen = True
 
     def _all_settled(self, share: float) -> bool:
-        """Whether every neighboring pair is decided at every level.
+        """Whether the question is answered at every level; decides who races on, too.
 
-        The rate of a single contender has to be known well, with enough requests for a p99.
+        These are the contenders with an undecided pair of neighbors. The rate of a single contender
+        has to be known well, with enough requests for a p99.
         """
-        rankings = [
-            self.ranking(level, share) for level in self._levels if len(self.measured_at(level)) > 1
-        ]
-        return all(
-            ranking is not None and self._is_decided(ranking) for ranking in rankings
-        ) and not any(self._unknown_alone(level) for level in self._levels)
+        rankings = {
+            level: self.ranking(level, share)
+            for level in self._levels
+            if len(self.measured_at(level)) > 1
+        }
+        if isinstance(self._stopping, Settle) and self._stopping.question == "slower":
+            answered = [each and self._is_answered(each) for each in rankings.values()]
+            return all(answered) and not any(map(self._unknown_alone, self._levels))
+        self._ranking = rankings.get(self._protocol.main_level)
+        undecided = {
+            name
+            for ranking in rankings.values()
+            if ranking is not None
+            for pair in ranking.neighbors
+            if pair.verdict is Verdict.UNDECIDED
+            for name in (pair.faster, pair.slower)
+        }
+        unranked = {
+            name
+            for level, ranking in rankings.items()
+            for name in self.measured_at(level)
+            if ranking is None or name not in {row.name for row in ranking.rows}
+        }
+        alone = {name for level in self._levels for name in self._unknown_alone(level)}
+        self._undecided = undecided | unranked | alone
+        if isinstance(self._stopping, Settle) and not self._extension:
+            self._note_precision(self._stopping, [each for each in rankings.values() if each])
+        return not self._undecided
+
+    def _note_precision(self, wanted: Settle, rankings: Sequence[Ranking]) -> None:
+        """Whose ratio to a neighbor, and whether any difference, is known less well than wanted."""
+        self._imprecise = frozenset(
+            name
+            for ranking in rankings
+            for pair in ranking.neighbors
+            if not pair.ratio.high <= (1 + wanted.half_width) * pair.ratio.ratio
+            for name in (pair.faster, pair.slower)
+        )
+        effects = [ranking.minimum_detectable_effect or 0.0 for ranking in rankings]
+        self._is_coarse = any(
+            effect is not None and effect > wanted.resolution for effect in effects
+        )
 
     def _unknown_alone(self, level: Level) -> list[str]:
         """The only contender measured at a level, while its rate there is not known well."""
@@ -272,16 +380,53 @@ class Standings:
         if len(names) != 1:
             return []
         (alone,), data = names, self._levels[level]
-        confidence = self._protocol.stopping.confidence
+        confidence = self._stopping.confidence
         known = is_known(data.rates.get(alone, {}), data.requests.get(alone, 0.0), confidence)
         return [] if known else names
 
-    def _is_decided(self, ranking: Ranking) -> bool:
-        """Whether a ranking answers the protocol's question: the order, or is the head slower?"""
-        if self._protocol.stopping.question == "order":
-            return ranking.settled
+    def _is_answered(self, ranking: Ranking) -> bool:
+        """Whether it is known if the second of two, the head, is slower than the first."""
         base, head = self._contenders
         if ranking.unranked or len(ranking.rows) < 2:
             return False
         change = Change.of(ranking, base, head)
-        return change.judge(self._protocol.stopping.margin) is not Outcome.INCONCLUSIVE
+        return change.judge(self._stopping.margin) is not Outcome.INCONCLUSIVE
+
+
+def board(
+    run: RaceContext, standings: Standings, block: int, records: Sequence[TrialRecord]
+) -> Board:
+    """The standings after a block with these trials, for a live display: no model is fitted."""
+    protocol = run.protocol
+    level = protocol.main_level
+    ranking = standings.last_ranking
+    unknown = without_interval(ranking) if ranking else ()
+    rows_of_look = ranking.rows if ranking else ()
+    ranks = {row.name: row.rank for row in rows_of_look if row.name not in unknown}
+    undecided = set(standings.undecided_names)
+    rows = [
+        BoardRow(
+            name=name,
+            rate_per_s=standings.rate_per_s(name, level),
+            rank=ranks.get(name),
+            instances=standings.instances(name),
+            open=name in undecided,
+        )
+        for name in standings.names
+    ]
+    rows.sort(key=lambda row: -(row.rate_per_s or 0.0))
+    gates = {gate.code for record in records for gate in record.gates if not gate.passed}
+    decided = None
+    if ranking is not None:
+        decided = sum(pair.verdict is not Verdict.UNDECIDED for pair in ranking.neighbors)
+    return Board(
+        rows=tuple(rows),
+        connections=level.connections,
+        workload=level.workload if len(protocol.workload_names) > 1 else None,
+        block=block,
+        decided=decided,
+        pairs=max(len(rows) - 1, 0),
+        elapsed_s=run.now_s(),
+        budget_s=run.ends_s,
+        disturbed=tuple(sorted(gates & OF_BLOCKS)),
+    )

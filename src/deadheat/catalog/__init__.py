@@ -1,8 +1,7 @@
 """The catalog: reads and checks `servers/` and `recipes/`."""
 
 from deadheat.catalog.catalog import Catalog, choose, find_root, load_catalog
-from deadheat.catalog.placeholders import fill, fill_env
-from deadheat.catalog.server import Selection, Server, load_server, selection
+from deadheat.catalog.server import Selection, Server, fill, fill_env, load_server, selection
 from deadheat.catalog.toml_lines import FileFault, faults_text, file_fault, read_toml
 from deadheat.catalog.toolchain import Probe, Toolchains, missing
 

@@ -1,17 +1,23 @@
-"""The catalog of servers, chosen by name, glob or language."""
+"""The catalog of servers: found, trusted, and chosen by name, glob or language."""
 
 import difflib
 import fnmatch
+import functools
+import grp
 import os
+import pwd
 import shlex
-from collections.abc import Iterable, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog.server import Server, load_server
 from deadheat.catalog.toml_lines import FileFault
-from deadheat.catalog.trust import distrust
 from deadheat.errors import DeadheatError
+
+PARTS = ("servers", "recipes", "protocols", "published")
+SKIPPED = {"node_modules", "target", "__pycache__", ".venv"}  # no build uses them
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +111,81 @@ def _matching(catalog: Catalog, pattern: str) -> list[Server]:
             f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows all servers",
         )
     return [catalog.servers[name] for name in names]
+
+
+def distrust(root: Path) -> str | None:
+    """Why the catalog in `root` is not trusted: a file that another user owns or can write.
+
+    None if the user or root owns all of it, and no one else can write to it.
+    """
+    trusted = _trusted_users()
+    for path in _paths(root):
+        try:
+            states = (path.lstat(), path.stat())
+        except OSError as error:
+            return f"{path} cannot be checked: {error.strerror}"
+        for state in states:
+            if state.st_uid not in trusted:
+                return f"{path} belongs to {_user(state.st_uid)}"
+            if not stat.S_ISLNK(state.st_mode) and (reason := _writer(path, state, trusted)):
+                return f"{reason} can write {path}"
+    return None
+
+
+def _trusted_users() -> set[int]:
+    """This user, root, and the user who called sudo."""
+    users = {0, os.geteuid()}
+    if os.geteuid() == 0 and (caller := os.environ.get("SUDO_UID", "")).isdecimal():
+        users.add(int(caller))
+    return users
+
+
+def _paths(root: Path) -> Iterator[Path]:
+    yield root
+    for part in PARTS:
+        if (root / part).is_dir():
+            yield root / part
+            for folder, folders, files in os.walk(root / part):
+                folders[:] = [name for name in folders if name not in SKIPPED]
+                yield from (Path(folder, name) for name in (*folders, *files))
+    yield from (root / "servers").glob("*/server.toml")  # os.walk does not follow links
+
+
+def _writer(path: Path, state: os.stat_result, trusted: set[int]) -> str | None:
+    """Who else can write the file; None if no one can."""
+    if state.st_mode & stat.S_IWOTH:
+        return "everyone"
+    if not state.st_mode & stat.S_IWGRP:
+        return None
+    if _has_access_list(path):
+        return "a user in its access control list (see getfacl)"
+    # Many systems let the group write each new file, and give each user a group without others.
+    name, members = _group(state.st_gid)
+    return None if members is not None and members <= trusted else f"group {name}"
+
+
+def _has_access_list(path: Path) -> bool:
+    try:
+        return "system.posix_acl_access" in os.listxattr(path)
+    except OSError:
+        return False  # the file system has none
+
+
+@functools.cache
+def _group(gid: int) -> tuple[str, frozenset[int] | None]:
+    """The name and the user ids of a group; None if the system does not know the group."""
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return str(gid), None
+    users = pwd.getpwall()
+    return group.gr_name, frozenset(
+        user.pw_uid for user in users if user.pw_gid == gid or user.pw_name in group.gr_mem
+    )
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"

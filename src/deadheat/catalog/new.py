@@ -7,8 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from deadheat.catalog.folder import copy_folder
-from deadheat.catalog.server import Server
+from deadheat.catalog.server import Server, copy_folder
 from deadheat.errors import DeadheatError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

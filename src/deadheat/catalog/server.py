@@ -1,19 +1,44 @@
-"""`Server`: a folder of `servers/`, with its manifest and its recipe."""
+"""`Server`: a folder of `servers/`, with its files, its manifest and its recipe.
+
+In manifests and recipes, the placeholder `{name}` gets its value; an unknown name is a fault. Only
+lower-case words count, and not after a `$`, so `${HOME}` and awk's `{print $1}` stay.
+"""
 
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from deadheat.catalog.folder import check_folder, hash_files
+from pydantic import BaseModel
+
 from deadheat.catalog.manifest import Build, Manifest, Need, Recipe, Runtime, Setting, Start
-from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
+Location = tuple[str | int, ...]
+
+PLACEHOLDERS = ("host", "port", "workers", "threads", "build")
+# The placeholders that each table knows, in addition to the recipe's parameters.
+_KNOWN_IN = {
+    "needs": (),
+    "build": ("build",),
+    "version": ("build",),
+    "runtime": ("build",),
+    "start": PLACEHOLDERS,
+    "settings": PLACEHOLDERS,
+    "env": PLACEHOLDERS,
+}
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
+IGNORED = ("node_modules", "target", "__pycache__", ".venv")
+FILES_MAX = 20_000
+BYTES_MAX = 1 << 30
 StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
 BUILD_TIMEOUT_S = 900.0
@@ -250,3 +275,105 @@ def _reject_unknown_placeholders(
 ) -> None:
     if faults := list(unknown_placeholders(document, values)):
         raise file_fault(path, faults)
+
+
+def fill_text(text: str, values: Mapping[str, str]) -> str:
+    """Replace each `{name}` with its value. Names without a value stay."""
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def fill(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
+    """`fill_text` for the arguments of a command."""
+    return tuple(fill_text(part, values) for part in command)
+
+
+def fill_env(env: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    """`fill_text` for the values of an environment."""
+    return {name: fill_text(text, values) for name, text in env.items()}
+
+
+def unknown_placeholders(
+    document: BaseModel, parameters: Mapping[str, str]
+) -> Iterator[tuple[Location, str]]:
+    """The locations of unknown placeholders in a manifest or recipe, each with a message."""
+    for part, placeholders in _KNOWN_IN.items():
+        known = {*placeholders, *parameters}
+        value = document.model_dump(include={part}, by_alias=True).get(part)
+        for location, text in _texts(value, (part,)):
+            for name in _PLACEHOLDER.findall(text):
+                if name not in known:
+                    available = ", ".join(f"{{{word}}}" for word in sorted(known)) or "none"
+                    yield location, f"unknown placeholder {{{name}}}; available: {available}"
+
+
+def _texts(value: object, location: Location) -> Iterator[tuple[Location, str]]:
+    """Every string below a value, with its location, except regular expressions and prose."""
+    if isinstance(value, str):
+        yield location, value
+    elif isinstance(value, Mapping):
+        for key in value.keys() - {"pattern", "why"}:
+            yield from _texts(value[key], (*location, key))
+    elif isinstance(value, tuple | list):
+        for index, part in enumerate(value):
+            yield from _texts(part, (*location, index))
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `FileFault` for a folder that cannot be copied as it is.
+
+    A link has to lead to a place within the folder. Pipes, sockets and devices are rejected, and
+    so is a folder with too many files or bytes.
+    """
+    size_bytes = 0
+    for number, path in enumerate(_files(folder), start=1):
+        state = path.lstat()
+        size_bytes += state.st_size
+        if stat.S_ISLNK(state.st_mode):
+            if not _leads_within(path, folder):
+                raise FileFault(
+                    f"{path}: the link leads out of the server's folder",
+                    "put a copy of the file into the folder",
+                )
+        elif not stat.S_ISREG(state.st_mode):
+            raise FileFault(f"{path}: expected a file, a folder or a link", "remove it")
+        if number > FILES_MAX or size_bytes > BYTES_MAX:
+            raise FileFault(
+                f"{folder}: the folder has more than {FILES_MAX:,} files or {BYTES_MAX >> 30} GiB",
+                f"put generated files into one of {', '.join(IGNORED)}: builds leave them out",
+            )
+
+
+def hash_files(folder: Path) -> dict[str, str]:
+    """File -> SHA-256 of its content, or of its target if it is a link."""
+    return {str(path.relative_to(folder)): _digest(path) for path in sorted(_files(folder))}
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a checked folder to a new one. Links stay links. Raises `OSError`."""
+    shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*IGNORED))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Everything below the folder that is not a folder; a link to a folder is a link."""
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        folders[:] = [name for name in folders if name not in IGNORED and name not in links]
+        yield from (Path(parent, name) for name in (*links, *files) if name not in IGNORED)
+
+
+def _leads_within(link: Path, folder: Path) -> bool:
+    if link.readlink().is_absolute():  # the copy would lead to the original
+        return False
+    try:
+        return link.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop
+        return False
+
+
+def _digest(path: Path) -> str:
+    if path.is_symlink():
+        return hashlib.sha256(f"link to {path.readlink()}".encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

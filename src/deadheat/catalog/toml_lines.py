@@ -175,15 +175,19 @@ def _split(dotted: str) -> Location:
 
 
 def _within(values: object, location: Location) -> Location:
-    """A location without what pydantic appends to it: the type of a union that it tried."""
-    for depth, part in enumerate(location):
+    """A location without what pydantic adds to it: the tag or the type of a union."""
+    within: list[str | int] = []
+    for part in location:
         if isinstance(values, dict):
+            if part == values.get("kind") and part not in values:
+                continue
             values = values.get(part, {})
         elif isinstance(values, list) and isinstance(part, int):
             values = values[part]
         else:
-            return location[:depth]
-    return location
+            break
+        within.append(part)
+    return tuple(within)
 
 
 def _expected(kind: str, message: str) -> str:

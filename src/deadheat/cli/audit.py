@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from deadheat.audit.audit import audit
-from deadheat.audit.formats import FORMATS, write
-from deadheat.audit.page import Page
+from deadheat.audit.page import FORMATS, Page, write
 from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
@@ -17,11 +16,11 @@ from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.replay import decay_of, figures_if_any
 from deadheat.cli.stored import stored, write_output
 from deadheat.cli.workbench import command_line
+from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
-from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.listing import latest_run_of

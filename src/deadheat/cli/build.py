@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.leftovers import in_use
+from deadheat.build.prepare import build_ahead, jobs_that_fit
 from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.help import Command
 from deadheat.cli.install import install_missing

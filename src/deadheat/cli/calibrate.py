@@ -23,7 +23,7 @@ from deadheat.host import Limits
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.machine import host_key
 from deadheat.output import echo, echo_json
-from deadheat.protocol import amend, load_protocol
+from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.format import count, duration, percent
 from deadheat.report.model.runs import find_run
@@ -91,7 +91,7 @@ def command(
         if runs:
             result, fingerprint = _analyze_stored(store, runs)
         else:
-            protocol = load_protocol(find_root(catalog), "calibrate")
+            protocol = load_as(find_root(catalog), "calibrate", SliceProtocol)
             protocol = amend(protocol, {}, {"budget_s": budget_s})
             with world_on(hosts, "engine", 1, limits=limits) as world, progress_view() as listen:
                 result = calibrate(world, store, protocol, copies, races, seed, listen)

@@ -6,7 +6,8 @@ import click
 
 from deadheat.campaign.capacity import Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
-from deadheat.campaign.run import open_run
+from deadheat.campaign.resolve import resolve
+from deadheat.campaign.run import RunContext, open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.help import Command
@@ -26,9 +27,10 @@ from deadheat.cli.two_hosts import world_on
 from deadheat.cli.values import Duration, Levels
 from deadheat.cli.workbench import answering, command_line, open_catalog
 from deadheat.errors import DeadheatError
+from deadheat.events import Event
 from deadheat.host import Limits
 from deadheat.output import echo, echo_json
-from deadheat.protocol import amend, load_protocol
+from deadheat.protocol import SearchProtocol, amend, load_as
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
 from deadheat.store import Capacity, Store
@@ -88,7 +90,7 @@ def command(
         "duration_s": duration_s,
         "workloads": workload_values(root, workload),
     }
-    protocol = amend(load_protocol(root, "capacity"), changes, {})
+    protocol = amend(load_as(root, "capacity", SearchProtocol), changes, {})
     if len(protocol.workload_names) > 1:
         raise DeadheatError(
             f"--workload {workload}: a search for capacity takes one workload",
@@ -103,13 +105,17 @@ def command(
         ) as world,
         builder_of(runtime, world.server_host, world, limits) as builder,
         progress_view() as listen,
-        open_run(store, world, protocol, command_line(), 0) as run,
     ):
-        run.conclude(slo=slo)
-        entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
-        require_contenders(entered)
-        results = find_capacities(world, protocol, store, run.id, entered, objective, listen)
-        run.conclude(capacities=tuple(results))
+        resolved = resolve(protocol, world, len(chosen))
+        for remark in resolved.remarks:
+            listen(Event(remark, trouble=True))
+        with open_run(store, world, resolved.protocol, command_line(), 0) as run:
+            run.conclude(slo=slo)
+            entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
+            require_contenders(entered)
+            context = RunContext(world, resolved.protocol, store, run.id, entered, 0, listen)
+            results = find_capacities(context, objective)
+            run.conclude(capacities=tuple(results))
     if as_json:
         capacities = [result.model_dump() for result in results]
         echo_json({"run": run.id, "slo": slo, "capacities": capacities})

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.slice_time import within_budget
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.own import OwnServers
 from deadheat.cli.replay import replay_lineup
 from deadheat.cli.workbench import answering, chosen_servers, command_line
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,14 @@ class Choice:
         return selections
 
 
+def no_race(protocol: SearchProtocol) -> DeadheatError:
+    """The error of a run or plan by a search."""
+    return DeadheatError(
+        f"--protocol {protocol.name}: it searches for a rate, and compares no servers",
+        "deadheat capacity SERVERS searches; for a race, use another protocol",
+    )
+
+
 def new_plan(
     protocol: Protocol,
     catalog: Catalog,
@@ -48,6 +55,8 @@ def new_plan(
     latency_s: float | None,
 ) -> Plan:
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
+    if isinstance(protocol, SearchProtocol):
+        raise no_race(protocol)
     lineup = replay_lineup(protocol, catalog, choice.patterns, choice.languages)
     if lineup is not None:
         selections = list(lineup.selections)
@@ -57,7 +66,7 @@ def new_plan(
     names = {chosen.name for chosen in selections}
     extra = own.contenders(names, protocol)
     return Plan(
-        protocol=within_budget(protocol, len(selections) + len(extra)),
+        protocol=protocol,
         selections=selections,
         labels=lineup.labels if lineup else {},
         extra=extra,
@@ -70,10 +79,10 @@ def new_plan(
 
 def require_sense(plan: Plan) -> None:
     """Raises `DeadheatError` for a plan that cannot be carried out."""
-    if plan.latency_s is not None and plan.protocol.generator != "engine":
+    if plan.latency_s is not None and isinstance(plan.protocol, AloneProtocol):
         raise DeadheatError(
-            f"--latency: {plan.protocol.generator} cannot send at a fixed rate",
-            "use --generator engine, or omit --latency",
+            f"--latency: protocol {plan.protocol.name} measures nothing but its own trials",
+            "omit --latency, or race with --protocol settle",
         )
     if plan.left is None and len(plan.selections) + len(plan.extra) == 0:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")

@@ -58,6 +58,7 @@ def command() -> None:
 @click.option(
     "--together",
     type=Number(1, 50),
+    default=6,
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
 @click.option("--ssh-user", metavar="USER", help="User on the server hosts, for ssh.")
@@ -89,7 +90,7 @@ def run(
     servers: tuple[str, ...],
     address: str,
     shared: tuple[str, ...],
-    together: int | None,
+    together: int,
     ssh_user: str | None,
     protocol: str | None,
     connections: tuple[int, ...] | None,
@@ -112,22 +113,17 @@ def run(
       deadheat cluster run 'go-*' --address 192.168.10.2:6379
       deadheat cluster run 'python-*' --shared python-flask --shared go-net-http --budget 3m
     """
-    from deadheat.cluster.job import TOGETHER_MAX
     from deadheat.cluster.on_ray import ray_cluster
-    from deadheat.cluster.race import ClusterPlan, ClusterRace
-    from deadheat.protocol import amend, load_protocol
+    from deadheat.cluster.race import ClusterRace
+    from deadheat.cluster.record import ClusterRecord
+    from deadheat.protocol import SliceProtocol, amend, load_as
 
     root = find_root(catalog)
     rules = amend(
-        load_protocol(root, protocol or "settle"),
+        load_as(root, protocol or "settle", SliceProtocol),
         {"connections": connections, "workloads": workload_values(root, workload)},
         {"budget_s": budget, "margin": margin},
     )
-    if rules.slices is None:
-        raise DeadheatError(
-            f"--protocol {protocol}: a cluster run needs a race in slices, such as settle",
-            "omit it, or add [slices] to the protocol",
-        )
     opened = open_catalog(catalog)
     patterns = list(dict.fromkeys([*servers, *shared]))
     chosen = answering([selection(s) for s in chosen_servers(opened, patterns)], rules)
@@ -142,26 +138,26 @@ def run(
         "--workload": workload,
         "--catalog": Path(catalog).absolute() if catalog else None,
     }
-    plan = ClusterPlan(
-        servers=names,
-        shared=tuple(name for name in names if name in common),
-        words=tuple(
-            str(word)
-            for name, value in options.items()
-            if value is not None
-            for word in (name, value)
-        ),
-        command=tuple(command_line()),
-        margin=rules.stopping.margin,
-        confidence=rules.stopping.confidence,
-        together=together or TOGETHER_MAX,
-    )
-    folder = output or _clusters() / f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}"
+    given = [(name, str(value)) for name, value in options.items() if value is not None]
+    now = datetime.datetime.now(datetime.UTC)
+    folder = output or _clusters() / f"{now:%Y%m%d-%H%M%S}"
     if folder.exists() and any(folder.iterdir()):
         raise DeadheatError(f"--output {folder}: it is not empty", "name a new folder")
     make_room(folder)
     with ray_cluster(address, ssh_user) as cluster, progress_view() as listen:
-        record = ClusterRace(plan, cluster, cluster.left_over, folder, listen).run()
+        plan = ClusterRecord(
+            started_at=now.isoformat(timespec="seconds"),
+            command=tuple(command_line()),
+            servers=names,
+            shared=tuple(name for name in names if name in common),
+            words=tuple(word for pair in given for word in pair),
+            together=together,
+            margin=rules.stopping.margin,
+            confidence=rules.stopping.confidence,
+            pairs=cluster.pairs,
+            left_over=cluster.left_over,
+        )
+        record = ClusterRace(plan, cluster, folder, listen).run()
     _print(folder, as_json)
     if record.state == "interrupted":
         sys.exit(ExitCode.INTERRUPTED)
@@ -187,16 +183,15 @@ def report(folder: Path | None, as_json: bool) -> None:
 
 
 def _print(folder: Path, as_json: bool) -> None:
-    from deadheat.cluster import document, text
-    from deadheat.cluster.combine import combine
     from deadheat.cluster.record import read_record
-    from deadheat.report.formats.encoding import fit
+    from deadheat.cluster.result import combine, document, text
+    from deadheat.console import fit
 
     combined = combine(folder, read_record(folder))
     if as_json:
-        echo_json(document.build(combined))
+        echo_json(document(combined))
         return
-    echo_rendered(fit(text.write(combined), sys.stdout.encoding))
+    echo_rendered(fit(text(combined), sys.stdout.encoding))
     echo(f"stored in:  {folder}")
 
 

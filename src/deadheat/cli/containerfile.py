@@ -2,7 +2,7 @@
 
 import click
 
-from deadheat.build.containerfile import BASE_IMAGE, containerfile
+from deadheat.build.image import BASE_IMAGE, containerfile
 from deadheat.catalog import selection
 from deadheat.cli.containers import base_image_option
 from deadheat.cli.help import Command

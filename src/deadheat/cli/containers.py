@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from deadheat.build.builder import Builder
-from deadheat.build.container_tool import container_tool
-from deadheat.build.containerfile import BASE_IMAGE
+from deadheat.build.image import BASE_IMAGE, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.cli.workbench import builder_on
 from deadheat.errors import DeadheatError

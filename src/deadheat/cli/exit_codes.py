@@ -1,4 +1,4 @@
-"""The exit codes of every command: `docs/exit-codes.md` has the same table."""
+"""The exit codes of every command: `docs/scripts.md` has the same table."""
 
 from enum import IntEnum
 

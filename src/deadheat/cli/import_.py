@@ -9,7 +9,7 @@ from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.workbench import make_room
 from deadheat.output import echo
-from deadheat.report.foreign import reading
+from deadheat.report.model.runs import reading
 from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids

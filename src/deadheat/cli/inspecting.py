@@ -9,8 +9,8 @@ from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Selection, Server
 from deadheat.cli.kept_inspections import KeptInspections
 from deadheat.events import Board, Event, Listener, Progress
-from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
+from deadheat.measure.review import FREEZE_S, freeze_faults
 from deadheat.measure.world import World
 from deadheat.report.format import count
 from deadheat.workload import Workload

@@ -8,7 +8,7 @@ import click
 
 from deadheat.cli.values import Duration, Number, Size
 from deadheat.host import Limits
-from deadheat.host.agent.limits import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
+from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.report.format import MIB
 
 

@@ -20,8 +20,7 @@ from deadheat.catalog import (
     load_catalog,
     missing,
 )
-from deadheat.catalog.probe_cache import ProbeCache
-from deadheat.catalog.toolchain import unknown_probes
+from deadheat.catalog.toolchain import ProbeCache, unknown_probes
 from deadheat.cli.help import Command
 from deadheat.cli.install import UPDATE, needs_update
 from deadheat.cli.options import catalog_option, json_option, language_option

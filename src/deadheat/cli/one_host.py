@@ -10,9 +10,9 @@ from deadheat.host import HostError, Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
-from deadheat.load.far_engine import send_engine
+from deadheat.load.engine import send_engine
 from deadheat.measure.database import Database
-from deadheat.measure.world import World, split_cpus
+from deadheat.measure.world import LoadSide, World, split_cpus
 from deadheat.store import home
 
 
@@ -48,13 +48,12 @@ def one_host(
         chosen = engine if generator_name == "engine" else generator(generator_name)
         yield World(
             server_host=host,
-            load_host=host,
             server_cpus=tuple(server_cpus),
-            load_cpus=tuple(load_cpus),
+            loads=(LoadSide(host, tuple(load_cpus), engine, logs),),
             generator=chosen,
             generator_version=generator_version(chosen, host),
-            engine=engine,
             engine_version=generator_version(engine, host),
+            server_engine=engine,
             logs=logs,
             database=database,
         )

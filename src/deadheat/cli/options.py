@@ -188,7 +188,7 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--generator",
             type=click.Choice(["engine", "wrk", "ab"]),
             metavar="NAME",
-            help="Program that sends the load: engine, wrk or ab.  [default: engine in settle]",
+            help="Program that sends the load of a replay: engine, wrk or ab. A race needs engine.",
         ),
         click.option(
             "--duration-scale",

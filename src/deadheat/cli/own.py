@@ -13,7 +13,7 @@ import click
 from deadheat.cli.help import Command
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import CONTROL_WORKS, Contender
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.workload import Sample
 
 QUIET_IN = "10m"  # how long `--wait-quiet` waits without a duration
@@ -98,7 +98,7 @@ class OwnServers:
         Raises `DeadheatError` for a server that cannot be measured.
         """
         self.require_sense()
-        if self.urls and protocol.residency == "alone":
+        if self.urls and isinstance(protocol, AloneProtocol):
             raise DeadheatError(
                 f"--url: the protocol {protocol.name} starts its servers itself",
                 "give the start command behind `--`, or use another protocol",

@@ -3,8 +3,11 @@
 import click
 
 from deadheat.campaign.estimate import Estimate, estimate
-from deadheat.campaign.outline import Outline, outline
+from deadheat.campaign.resolve import on_hosts
+from deadheat.campaign.schedule import Outline, outline
+from deadheat.campaign.slice_lengths import within_budget
 from deadheat.catalog import selection
+from deadheat.cli.choice import no_race
 from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, machine_options
 from deadheat.cli.options import (
@@ -13,11 +16,11 @@ from deadheat.cli.options import (
     language_option,
     protocol_options,
 )
-from deadheat.cli.replay import fit_here, on_hosts, replay_lineup
+from deadheat.cli.replay import fit_here, replay_lineup
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 
 
 @click.command("plan", cls=Command)
@@ -46,7 +49,8 @@ def command(
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
-    protocol = on_hosts(protocol, hosts)
+    if isinstance(protocol, SearchProtocol):
+        raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     without: list[str] = []
     if lineup is not None:
@@ -57,12 +61,13 @@ def command(
         names = [each.name for each in chosen]
         without = [name for each in protocol.workload_names for name in lacking(chosen, each)]
     forecast: Outline | Estimate
-    if protocol.residency == "alone":
+    if isinstance(protocol, AloneProtocol):
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
-        fitted = fit_here(protocol, hosts)
+        fitted = fit_here(on_hosts(protocol, beside=not hosts), hosts)
         protocol = fitted.protocol
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
+        protocol = within_budget(protocol, len(names))
         forecast = estimate(protocol, names, without)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})

@@ -8,7 +8,7 @@ import click
 from deadheat.duration import spell_duration
 from deadheat.errors import Unmeasurable
 from deadheat.host import Host
-from deadheat.host.quietness import Quietness, read_quietness
+from deadheat.host.cpu_time import Quietness, read_quietness
 from deadheat.measure.world import World, by_role
 from deadheat.output import echo
 
@@ -23,7 +23,7 @@ def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool]
     busy machine is a warning, and the gates judge each trial.
     """
     if world.beside:
-        cpus = (*world.server_cpus, *world.load_cpus)
+        cpus = (*world.server_cpus, *world.load.cpus)
         _require_quiet(world.server_host, cpus, wait_s, ask, "")
         return
     _require_quiet(world.server_host, world.server_cpus, wait_s, ask, "server host: ")

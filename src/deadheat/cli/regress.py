@@ -38,9 +38,9 @@ from deadheat.events import Listener
 from deadheat.host import Limits
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol, amend
+from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.headline import answer
+from deadheat.report.findings.conclusion import answer
 from deadheat.report.formats.regression import (
     Regression,
     comment,
@@ -132,6 +132,11 @@ def command(
     """
     _require_command(own.command)
     own.require_sense()
+    if not isinstance(protocol, SliceProtocol):
+        raise DeadheatError(
+            f"--protocol {protocol.name}: a change is judged in a race",
+            "omit it, or use one such as settle",
+        )
     sample = own.sample(protocol)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
@@ -224,10 +229,11 @@ def _without_valid_trial(view: RunView) -> Unmeasurable | None:
     )
 
 
-def _asking_slower(protocol: Protocol) -> Protocol:
+def _asking_slower(protocol: SliceProtocol) -> SliceProtocol:
     """The protocol with the question of `regress`, and with more starts than in a large field."""
-    slices = protocol.slices and protocol.slices.model_dump() | {"starts_share": STARTS_SHARE}
-    return amend(protocol, {"slices": slices}, {"question": "slower"})
+    slices = protocol.slices.model_dump() | {"starts_share": STARTS_SHARE}
+    settles = isinstance(protocol.stopping, Settle)
+    return amend(protocol, {"slices": slices}, {"question": "slower"} if settles else {})
 
 
 def _require_command(command: Sequence[str]) -> None:

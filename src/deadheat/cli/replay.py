@@ -6,14 +6,14 @@ from pathlib import Path
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay
-from deadheat.campaign.limits import Fitted, fit_to
-from deadheat.campaign.lineup import Lineup, line_up
+from deadheat.campaign.resolve import Resolved, fit_to
+from deadheat.campaign.schedule import Lineup, line_up
 from deadheat.catalog import Catalog
 from deadheat.cli.hosts import Hosts, host_of
 from deadheat.cli.workbench import chosen_servers
 from deadheat.measure.world import cpus_of_load, split_cpus
 from deadheat.output import echo
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.store import Store
 
@@ -28,7 +28,7 @@ def replay_lineup(
     Names, globs and languages narrow it. Warns about a manifest's claim to a row that does not
     exist.
     """
-    if protocol.origin is None:
+    if not isinstance(protocol, AloneProtocol) or protocol.origin is None:
         return None
     figures = shipped_figures(catalog.root, protocol.origin.figures)
     chosen = chosen_servers(catalog, patterns, languages)
@@ -39,7 +39,7 @@ def replay_lineup(
     return lineup
 
 
-def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
+def fit_here(protocol: AloneProtocol, hosts: Hosts) -> Resolved[AloneProtocol]:
     """The protocol within the limits of the machines."""
     with host_of(hosts.server) as host:
         fingerprint = host.fingerprint()
@@ -50,15 +50,6 @@ def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
     crowded = protocol.origin is not None
     _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
     return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))
-
-
-def on_hosts(protocol: Protocol, hosts: Hosts) -> Protocol:
-    """The protocol on one machine or two; a replay lists a difference as a deviation."""
-    if protocol.origin is None or (protocol.origin.client_host == "same") != bool(hosts):
-        return protocol
-    place = "another host" if hosts else "the same host"
-    deviations = (*protocol.deviations, f"client on {place}")
-    return protocol.model_copy(update={"deviations": deviations})
 
 
 def decay_of(store: Store, replay: Replay, root: Path) -> Page:

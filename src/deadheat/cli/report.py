@@ -10,15 +10,14 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.audit.view import with_defects
+from deadheat.audit.audit import with_defects
 from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import stored, write_output
+from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
-from deadheat.report.foreign import reading
-from deadheat.report.formats.encoding import fit
-from deadheat.report.model.runs import find_run, lines, list_runs
+from deadheat.report.model.runs import find_run, lines, list_runs, reading
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle

@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 from deadheat import report
-from deadheat.audit.formats import write
+from deadheat.audit.page import write
 from deadheat.audit.replay import load_replay
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.replay import decay_of
 from deadheat.cli.workbench import make_room
+from deadheat.console import fit
 from deadheat.output import echo, echo_rendered
-from deadheat.report.formats.encoding import fit
 from deadheat.report.model.view import RunView
 from deadheat.store import Store, home
 from deadheat.store.run_argument import run_argument

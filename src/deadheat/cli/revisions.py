@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deadheat.campaign.far_revision import build_far_revision
 from deadheat.campaign.revision import (
     BUILD_TIMEOUT_S,
     Revision,
+    build_far_revision,
     build_revision,
     contender_of,
     repository_of,

@@ -26,7 +26,6 @@ from deadheat.cli.options import (
     verbose_option,
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
-from deadheat.cli.replay import on_hosts
 from deadheat.cli.results import exit_code_of, print_decay, print_results
 from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
@@ -148,9 +147,8 @@ def command(
     else:
         choice = Choice(servers, languages, setting, workers or (None,))
         latency_s = LATENCY_S if latency else None
-        roles = on_hosts(protocol, hosts)
         own = replace(own, elsewhere=hosts.server is not None)
-        plan = new_plan(roles, servers_catalog, choice, own, seed, latency_s)
+        plan = new_plan(protocol, servers_catalog, choice, own, seed, latency_s)
     require_sense(plan)
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(

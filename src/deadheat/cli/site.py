@@ -11,10 +11,9 @@ from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
 from deadheat.report import format
-from deadheat.report.foreign import reading
-from deadheat.report.model.runs import find_run, list_runs
+from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.report.picture import png
-from deadheat.site.gallery import Gallery, write_gallery
+from deadheat.serve.gallery import Gallery, write_gallery
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids

@@ -13,9 +13,8 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import generator, generator_version
 from deadheat.measure.lifecycle import is_taken
-from deadheat.measure.link import Link
-from deadheat.measure.link_probe import measure_link
-from deadheat.measure.world import LoadSide, World, cpus_of_load
+from deadheat.measure.link import measure_link
+from deadheat.measure.world import Link, LoadSide, World, cpus_of_load
 
 BOOT_ID_S = 10.0
 
@@ -60,34 +59,30 @@ def two_hosts(
                 f"{len(hosts.loads)} times",
                 "name one load host, or use --generator engine",
             )
-        server_logs, load_logs = (context.enter_context(logs_on(host)) for host in (server, load))
+        server_logs = context.enter_context(logs_on(server))
         address = hosts.server_address(load)
         if port is not None and is_taken(server, port, address):
             raise DeadheatError(
                 f"port {port} of {address} is taken: the published servers listened on it",
                 f"end what listens there: ss -ltnp 'sport = :{port}'",
             )
-        server_engine, load_engine = (engine_on(host) for host in (server, load))
-        chosen = load_engine if generator_name == "engine" else generator(generator_name)
+        threads = 1 if crowded else load_threads
+        sides = [context.enter_context(_side(host, threads)) for host in (load, *more)]
+        engine = sides[0].engine
+        chosen = engine if generator_name == "engine" else generator(generator_name)
         server_cpus = server.fingerprint().cpu.allowed
-        load_cpus = cpus_of_load(load.fingerprint(), 1 if crowded else load_threads)
         database = context.enter_context(database_on(server, server_cpus, server_logs))
-        sides = [context.enter_context(_side(host, load_threads)) for host in more]
         world = World(
             server_host=server,
-            load_host=load,
             server_cpus=tuple(server_cpus),
-            load_cpus=tuple(load_cpus),
+            loads=tuple(sides),
             generator=chosen,
             generator_version=generator_version(chosen, load),
-            engine=load_engine,
-            engine_version=generator_version(load_engine, load),
+            engine_version=generator_version(engine, load),
+            server_engine=engine_on(server),
             logs=server_logs,
             database=database,
             server_address=address,
-            load_logs=load_logs,
-            null_server_engine=server_engine,
-            more_loads=tuple(sides),
             port=port,
         )
         yield replace(world, link=_probed(world, server, load, more))

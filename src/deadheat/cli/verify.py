@@ -36,8 +36,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.measure.inspection import Inspection
 from deadheat.output import echo, echo_json
-from deadheat.report.formats.inspections import line, summary
-from deadheat.report.formats.server_pages import server_pages
+from deadheat.report.formats.inspections import line, server_pages, summary
 from deadheat.workload import HELLO, Workload, load_workload
 
 ALL_LEVELS = (10, 100, 1000)

@@ -15,7 +15,7 @@ from deadheat.host import Limits
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.review import Check, review
 from deadheat.output import echo, echo_json
-from deadheat.report.formats.review_markdown import review_markdown
+from deadheat.report.formats.inspections import review_markdown
 
 
 def verify_strictly(

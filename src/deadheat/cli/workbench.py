@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from deadheat.build.builder import Builder
-from deadheat.build.far_builder import FarBuilder
+from deadheat.build.builder import Builder, FarBuilder
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Host, Limits

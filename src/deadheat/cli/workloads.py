@@ -11,7 +11,7 @@ from deadheat.cli.workloads_import import command as import_command
 from deadheat.foreign_text import escaped, printable
 from deadheat.output import echo, echo_json
 from deadheat.workload import load_workload, workload_names
-from deadheat.workload.wire import wire
+from deadheat.workload.model import wire
 
 
 class _WithImport(Command):

@@ -18,8 +18,7 @@ from deadheat.output import echo
 from deadheat.report.format import count
 from deadheat.workload import HELLO, Workload
 from deadheat.workload.curl import read_curl
-from deadheat.workload.har import read_har
-from deadheat.workload.recorded import Imported, workload_text
+from deadheat.workload.recorded import Imported, read_har, workload_text
 
 
 @click.command("import", cls=Command)

@@ -1,77 +1,132 @@
-"""A cluster run: starts each job on a pair of hosts, and keeps what comes back."""
+"""A cluster run: which job runs on which pair of hosts, and what comes back of it."""
 
-import datetime
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import math
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from typing import Protocol as Interface
 
-from deadheat import __version__
-from deadheat.cluster.cluster import Cluster, Ending
-from deadheat.cluster.combine import measured_names
-from deadheat.cluster.dispatch import Dispatch
-from deadheat.cluster.hosts import HostPair, Node
-from deadheat.cluster.job import TOGETHER_MAX, Job, jobs_of
 from deadheat.cluster.record import (
     ClusterRecord,
-    HostRecord,
-    PairRecord,
-    RayGate,
-    RunRecord,
+    ClusterRun,
+    HostPair,
     write_record,
 )
+from deadheat.cluster.result import measured_names
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
 
-RAY_CPU_SHARE_MAX = 0.01  # of a host's CPUs, as for steal
+ATTEMPTS_MAX = 3  # of a contender
+FAILURES_MAX = 2  # in a row, before a pair of hosts gets no further job
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterPlan:
-    """What a cluster run is to do. `words` are options of `deadheat run` for every run."""
+class Ending:
+    """How a run on a pair of hosts ended.
 
+    `lost` says why if a host died; then the pair gets no further run. `bundle` can be there anyway,
+    with what was measured. `ray_cpu`: see `ClusterRun`.
+    """
+
+    pair: HostPair
+    exit_code: int | None = None
+    bundle: bytes | None = None
+    error: str = ""
+    ray_cpu: Mapping[str, float] = field(default_factory=dict)
+    lost: str | None = None
+
+
+class Cluster(Interface):
+    """Hosts on which runs are started: the seam to what places them. Ray is behind it."""
+
+    def start(self, pair: HostPair, words: Sequence[str]) -> None:
+        """Start `deadheat run WORDS` on a pair. The server host is added where it is another."""
+
+    def next_ending(self) -> Ending:
+        """Wait until a run that was started ends, or its hosts are lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run to do. `servers` are its own, without the shared ones; `attempt` counts from 1."""
+
+    number: int
     servers: tuple[str, ...]
-    shared: tuple[str, ...]
-    words: tuple[str, ...]
-    command: tuple[str, ...]
-    margin: float
-    confidence: float
-    together: int = TOGETHER_MAX
+    attempt: int = 1
+
+
+def jobs_of(servers: Sequence[str], pairs: int, together: int) -> tuple[Job, ...]:
+    """The servers in runs of like size, at most `together` each.
+
+    Their number is a multiple of `pairs` if there are servers enough, so no pair of hosts waits for
+    the last run. Neighbors in the list are spread: they often are of one language and alike slow.
+    Without servers, there is a run of the shared ones on each pair.
+    """
+    if not servers:
+        return tuple(Job(place + 1, ()) for place in range(pairs))
+    count = min(math.ceil(len(servers) / (pairs * together)) * pairs, len(servers))
+    return tuple(Job(place + 1, tuple(servers[place::count])) for place in range(count))
+
+
+class Dispatch:
+    """Hands out jobs to idle pairs of hosts, which are numbered from 0 here.
+
+    It knows no clock and no network. Contenders that a run did not measure go back into the queue,
+    and are given up after `ATTEMPTS_MAX`. `failures` has the pairs that still get jobs.
+    """
+
+    def __init__(self, jobs: Sequence[Job], pairs: int) -> None:
+        self._queue = deque(jobs)
+        self._next_number = len(jobs) + 1
+        self.running: dict[int, Job] = {}
+        self.failures = dict.fromkeys(range(pairs), 0)  # in a row
+        self.given_up: list[str] = []
 
     @property
-    def own(self) -> tuple[str, ...]:
-        """The servers that run on one pair of hosts alone."""
-        return tuple(name for name in self.servers if name not in self.shared)
+    def waiting(self) -> tuple[str, ...]:
+        """The contenders that wait for a pair of hosts."""
+        return tuple(name for job in self._queue for name in job.servers)
+
+    def starts(self) -> list[tuple[int, Job]]:
+        """Jobs to start now, each with its pair. They count as running."""
+        starts = []
+        for pair in sorted(self.failures, key=lambda pair: (self.failures[pair], pair)):
+            if pair not in self.running and self._queue:
+                self.running[pair] = self._queue.popleft()
+                starts.append((pair, self.running[pair]))
+        return starts
+
+    def ended(
+        self, pair: int, unmeasured: Collection[str], failed: bool = False, lost: bool = False
+    ) -> tuple[str, ...]:
+        """A run ended, or a host of its pair died. Returns the contenders that are queued again."""
+        job = self.running.pop(pair)
+        self.failures[pair] = self.failures[pair] + 1 if failed else 0
+        if lost or self.failures[pair] >= FAILURES_MAX:
+            del self.failures[pair]
+        names = tuple(name for name in job.servers if name in unmeasured)
+        if not names and (job.servers or not unmeasured):  # a job of shared contenders has no own
+            return ()
+        if job.attempt >= ATTEMPTS_MAX:
+            self.given_up += names
+            return ()
+        self._queue.append(Job(self._next_number, names, job.attempt + 1))
+        self._next_number += 1
+        return names
 
 
 class ClusterRace:
-    """Carries out a plan on a cluster; `folder` gets the record and the bundles."""
+    """Carries out a new record on its pairs of hosts; `folder` gets it, and the bundles."""
 
     def __init__(
-        self,
-        plan: ClusterPlan,
-        cluster: Cluster,
-        left_over: Sequence[Node],
-        folder: Path,
-        listen: Listener,
+        self, record: ClusterRecord, cluster: Cluster, folder: Path, listen: Listener
     ) -> None:
-        self._plan, self._cluster, self._folder, self._listen = plan, cluster, folder, listen
-        self._jobs: dict[int, Job] = {}  # by the index of the pair
-        self._dispatch = Dispatch(
-            jobs_of(plan.own, len(cluster.pairs), plan.together), len(cluster.pairs)
-        )
-        self.record = ClusterRecord(
-            started_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            state="running",
-            deadheat_version=__version__,
-            command=plan.command,
-            servers=plan.servers,
-            shared=plan.shared,
-            margin=plan.margin,
-            confidence=plan.confidence,
-            pairs=tuple(_pair_record(pair) for pair in cluster.pairs),
-            left_over=tuple(_host_record(node) for node in left_over),
-        )
+        self.record, self._cluster, self._folder, self._listen = record, cluster, folder, listen
+        own = [name for name in record.servers if name not in record.shared]
+        jobs = jobs_of(own, len(record.pairs), record.together)
+        self._dispatch = Dispatch(jobs, len(record.pairs))
 
     def run(self) -> ClusterRecord:
         """Run every job; returns the record, which is in the folder too.
@@ -80,13 +135,19 @@ class ClusterRace:
         hosts is left and nothing was measured.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        with self._ending():
-            while True:
-                for place, job in self._dispatch.starts():
-                    self._start(place, job)
-                if not self._dispatch.running:
-                    break
+        self._update()
+        state, dispatch = "failed", self._dispatch
+        try:
+            while self._start_all():
                 self._take(self._cluster.next_ending())
+            state = "failed" if dispatch.waiting else "complete"
+        except KeyboardInterrupt:
+            state = "interrupted"
+            self._listen(Event("interrupted: what was measured is kept", trouble=True))
+        finally:
+            running = [name for job in dispatch.running.values() for name in job.servers]
+            missing = (*dispatch.given_up, *dispatch.waiting, *running)
+            self._update(state=state, given_up=tuple(dict.fromkeys(missing)))
         if not any(run.bundle for run in self.record.runs):
             errors = ["", *(run.error for run in self.record.runs if run.error)]
             raise DeadheatError(
@@ -95,53 +156,41 @@ class ClusterRace:
             )
         return self.record
 
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
-        state = "failed"
-        self._update()
-        try:
-            yield
-            state = "failed" if self._dispatch.waiting else "complete"
-        except KeyboardInterrupt:
-            state = "interrupted"
-            self._listen(Event("interrupted: what was measured is kept", trouble=True))
-        finally:
-            unfinished = (*self._dispatch.given_up, *self._dispatch.waiting)
-            running = [name for job in self._jobs.values() for name in job.servers]
-            self._update(state=state, given_up=tuple(dict.fromkeys((*unfinished, *running))))
-
-    def _start(self, place: int, job: Job) -> None:
-        pair, names = self._cluster.pairs[place], (*job.servers, *self._plan.shared)
-        self._jobs[place] = job
-        self._listen(Event(f"{pair}: {', '.join(names)}"))
-        self._cluster.start(pair, (*names, *self._plan.words))
-        self._progress()
+    def _start_all(self) -> bool:
+        """Start what can be started; returns whether any run is under way."""
+        for place, job in self._dispatch.starts():
+            pair, names = self.record.pairs[place], (*job.servers, *self.record.shared)
+            self._listen(Event(f"pair {pair.number}: {', '.join(names)}"))
+            self._cluster.start(pair, (*names, *self.record.words))
+        running, waiting = len(self._dispatch.running), len(self._dispatch.waiting)
+        self._listen(Progress(f"{running} runs under way, {waiting} servers wait"))
+        return running > 0
 
     def _take(self, ending: Ending) -> None:
         """Keep the bundle of a run; servers that it did not measure go back into the queue."""
-        place = self._cluster.pairs.index(ending.pair)
-        job = self._jobs.pop(place)
-        names = (*job.servers, *self._plan.shared)
-        bundle, done = self._keep(ending), ending.exit_code == 0
-        measured = measured_names(self._folder / bundle) if bundle and not done else set()
-        unmeasured = () if done and bundle else tuple(n for n in names if n not in measured)
-        if ending.lost is not None:
-            returned = self._dispatch.lost(place, unmeasured)
-            self._lose(ending.pair, ending.lost)
-        else:
-            failed = len(unmeasured) == len(names)
-            returned = self._dispatch.ended(place, unmeasured, failed)
-            if self._dispatch.retire(place):
-                self._lose(ending.pair, "its runs failed one after another")
-        if returned:
-            self._listen(Event(f"back in the queue: {', '.join(returned)}", trouble=True))
+        place = ending.pair.number - 1
+        job, pair = self._dispatch.running[place], f"pair {ending.pair.number}"
+        names = (*job.servers, *self.record.shared)
+        bundle, measured = None, set[str]()
+        if ending.bundle is not None:
+            bundle = f"{len(self.record.runs) + 1:04}-pair-{ending.pair.number}.deadheat"
+            (self._folder / bundle).write_bytes(ending.bundle)
+            done = ending.exit_code == 0
+            measured = {*names} if done else measured_names(self._folder / bundle)
+        unmeasured = tuple(name for name in names if name not in measured)
+        failed = len(unmeasured) == len(names)
+        again = self._dispatch.ended(place, unmeasured, failed, ending.lost is not None)
+        if place not in self._dispatch.failures:
+            why = ending.lost or "its runs failed one after another"
+            self._listen(Event(f"{pair} is lost: {why}", trouble=True))
+            pairs = list(self.record.pairs)
+            pairs[place] = ending.pair.model_copy(update={"lost": why})
+            self._update(pairs=tuple(pairs))
+        if again:
+            self._listen(Event(f"back in the queue: {', '.join(again)}", trouble=True))
         if ending.error:
-            self._listen(Event(f"{ending.pair}: {ending.error}", trouble=True))
-        gates = tuple(
-            RayGate(role=each.role, reading=each.ray_cpu_share, threshold=RAY_CPU_SHARE_MAX)
-            for each in ending.shares
-        )
-        run = RunRecord(
+            self._listen(Event(f"{pair}: {ending.error}", trouble=True))
+        run = ClusterRun(
             job=job.number,
             attempt=job.attempt,
             pair=ending.pair.number,
@@ -149,41 +198,10 @@ class ClusterRace:
             exit_code=ending.exit_code,
             bundle=bundle,
             error=ending.error,
-            unmeasured=unmeasured,
-            gates=gates,
+            ray_cpu=dict(ending.ray_cpu),
         )
         self._update(runs=(*self.record.runs, run))
-        self._progress()
 
-    def _keep(self, ending: Ending) -> str | None:
-        if ending.bundle is None:
-            return None
-        name = f"{len(self.record.runs) + 1:04}-pair-{ending.pair.number}.deadheat"
-        (self._folder / name).write_bytes(ending.bundle)
-        return name
-
-    def _lose(self, pair: HostPair, why: str) -> None:
-        self._listen(Event(f"{pair} is lost: {why}", trouble=True))
-        pairs = tuple(
-            each.model_copy(update={"lost": why}) if each.number == pair.number else each
-            for each in self.record.pairs
-        )
-        self._update(pairs=pairs)
-
-    def _progress(self) -> None:
-        waiting = len(self._dispatch.waiting)
-        running = self._dispatch.running
-        self._listen(Progress(f"{running} runs under way, {waiting} servers wait"))
-
-    def _update(self, **values: object) -> None:
+    def _update(self, **values: Any) -> None:
         self.record = self.record.model_copy(update=values)
         write_record(self._folder, self.record)
-
-
-def _host_record(node: Node) -> HostRecord:
-    return HostRecord(name=node.name, address=node.address)
-
-
-def _pair_record(pair: HostPair) -> PairRecord:
-    server, load = _host_record(pair.server), _host_record(pair.load)
-    return PairRecord(number=pair.number, server=server, load=load)

@@ -4,45 +4,44 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deadheat import __version__
 from deadheat.errors import DeadheatError
 
 FILE_NAME = "cluster.json"
+RAY_CPU_SHARE_MAX = 0.01  # as for steal
 
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class HostRecord(_Frozen):
-    """A host; two nodes of one address are one machine."""
+class ClusterHost(_Frozen):
+    """A host of the cluster; two of one address are one machine."""
 
     name: str
     address: str
 
 
-class PairRecord(_Frozen):
-    """A pair of hosts, and why it got no further run if it was lost."""
+class HostPair(_Frozen):
+    """A server host and a load host, numbered from 1; `lost` says why it gets no further run."""
 
     number: int
-    server: HostRecord
-    load: HostRecord
+    server: ClusterHost
+    load: ClusterHost
     lost: str | None = None
 
-
-class RayGate(_Frozen):
-    """Ray's share of the CPUs of one host during a run, and the most that it may be."""
-
-    role: str
-    reading: float
-    threshold: float
-
     @property
-    def passed(self) -> bool:
-        return self.reading <= self.threshold
+    def is_one_host(self) -> bool:
+        """Whether both roles are on one machine, as in a run without `--server-host`."""
+        return self.server.address == self.load.address
 
 
-class RunRecord(_Frozen):
-    """One run: where, of which contenders, and its bundle in the folder, if it has one."""
+class ClusterRun(_Frozen):
+    """One run: where, of which contenders, and its bundle in the folder, if it has one.
+
+    `ray_cpu` is Ray's share of the CPUs of each host that could be read, by its role: server, load,
+    or both.
+    """
 
     job: int
     attempt: int
@@ -51,30 +50,39 @@ class RunRecord(_Frozen):
     exit_code: int | None
     bundle: str | None
     error: str
-    unmeasured: tuple[str, ...]
-    gates: tuple[RayGate, ...]
+    ray_cpu: dict[str, float]
 
     @property
     def counts(self) -> bool:
         """Whether its rates are ranked: Ray left the hosts alone."""
-        return self.bundle is not None and all(gate.passed for gate in self.gates)
+        return self.bundle is not None and not self.ray_was_busy
+
+    @property
+    def ray_was_busy(self) -> bool:
+        return any(share > RAY_CPU_SHARE_MAX for share in self.ray_cpu.values())
 
 
 class ClusterRecord(_Frozen):
-    """A whole cluster run. `state` is running, complete, interrupted or failed."""
+    """A whole cluster run. `state` is running, complete, interrupted or failed.
+
+    `words` are options of `deadheat run` for every run; `together` is how many servers race in
+    one, besides the shared ones.
+    """
 
     format: int = 1
     started_at: str
-    state: str
-    deadheat_version: str
+    state: str = "running"
+    deadheat_version: str = __version__
     command: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    together: int
     servers: tuple[str, ...]
     shared: tuple[str, ...]
     margin: float
     confidence: float
-    pairs: tuple[PairRecord, ...]
-    left_over: tuple[HostRecord, ...] = ()
-    runs: tuple[RunRecord, ...] = ()
+    pairs: tuple[HostPair, ...]
+    left_over: tuple[ClusterHost, ...] = ()
+    runs: tuple[ClusterRun, ...] = ()
     given_up: tuple[str, ...] = ()
 
 
@@ -91,12 +99,8 @@ def read_record(folder: Path) -> ClusterRecord:
     try:
         return ClusterRecord.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise DeadheatError(
-            f"{path}: {error.strerror}", "name the folder of a cluster run"
-        ) from error
+        fault = error.strerror
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(map(str, fault["loc"])) or "the document"
-        raise DeadheatError(
-            f"{path}: {place}: {fault['msg']}", "`deadheat cluster run` writes this file"
-        ) from error
+        first = error.errors()[0]
+        fault = ": ".join([*map(str, first["loc"]), first["msg"]])
+    raise DeadheatError(f"{path}: {fault}", "name a folder that `deadheat cluster run` wrote")

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from deadheat.errors import LinkLost
-from deadheat.host.base import (
+from deadheat.host import (
     Completed,
     Exchange,
     Exited,

@@ -4,12 +4,17 @@ Each check maps a `Machine` to a `Finding`, or to None if the machine does not r
 check reads. `CHECKS` lists them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
-from deadheat.host import doctor_cpu, doctor_limits
 from deadheat.host.machine import Finding, Level, Machine, Tool
 
+STEAL_SHARE_MAX = 0.01
+BUSY_SHARE_MAX = 0.05
+CHEAP_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+CONNECTION_LEVELS = (1_000, 10_000, 20_000)
+DESCRIPTORS_RESERVED = 64  # of a process, not for connections
+TIME_WAIT_S = 60  # TCP_TIMEWAIT_LEN, fixed in the kernel
 GIB = 2**30
 
 
@@ -19,6 +24,238 @@ def examine(machine: Machine) -> list[Finding]:
     findings += [_tool(tool) for tool in machine.tools]
     order = get_args(Level)
     return sorted(findings, key=lambda finding: -order.index(finding.level))
+
+
+def cpus(machine: Machine) -> Finding:
+    allowed, logical = len(machine.cpu.allowed), machine.cpu.logical
+    reading = f"{allowed} of {logical} usable"
+    if allowed < 2:
+        meaning = "A server and its load generator need one CPU each. Nothing can be compared here."
+        return Finding("bad", "cpus", reading, meaning)
+    if allowed == 2:
+        meaning = (
+            "One for the server, one for the load generator. All workers of a server share one "
+            "CPU, so runs here do not show how a server scales."
+        )
+        return Finding("note", "cpus", reading, meaning)
+    return Finding("ok", "cpus", reading, "Server and load generator run on separate CPUs.")
+
+
+def virtual_cpu(machine: Machine) -> Finding | None:
+    if not machine.cpu.virtual_machine:
+        return None
+    meaning = (
+        "Other guests on the same machine share its caches, clock and memory. Only stolen CPU time "
+        "is visible. Compare within one run, never across days."
+    )
+    return Finding("note", "virtual cpu", "a virtual machine", meaning)
+
+
+def steal(machine: Machine) -> Finding | None:
+    if (time := machine.cpu_time) is None:
+        return None
+    reading = f"{100 * time.steal_share:.1f} % of {time.elapsed_s:.1f} s"
+    if time.steal_share <= STEAL_SHARE_MAX + time.tick_share:
+        return Finding("ok", "steal", reading, "The hypervisor gave these CPUs to no other guest.")
+    meaning = (
+        "The hypervisor gives these CPUs to other guests, so intervals get wider. Above 1 % a "
+        "trial fails the gate `steal`, above 5 % a block of slices does. Measure at another time, "
+        "or on another machine."
+    )
+    return Finding("bad", "steal", reading, meaning)
+
+
+def other_load(machine: Machine) -> Finding | None:
+    if (time := machine.cpu_time) is None:
+        return None
+    last_minute = machine.fingerprint.load_average[0]
+    reading = f"{100 * min(1.0, time.busy_share):.0f} % busy now, load average {last_minute:.2f}"
+    if time.busy_share <= BUSY_SHARE_MAX:
+        return Finding("ok", "other load", reading, "The CPUs are idle now.")
+    meaning = (
+        "Other processes run on these CPUs. Trials that they disturb fail the gate `neighbor`. End "
+        "the processes that the command shows."
+    )
+    level: Level = "bad" if time.busy_share > 5 * BUSY_SHARE_MAX else "warn"
+    return Finding(level, "other load", reading, meaning, "top -b -n 1 -o %CPU | head -n 15")
+
+
+def governor(machine: Machine) -> Finding:
+    names = machine.cpu.governors
+    reading = ", ".join(names)
+    if names == ("performance",):
+        return Finding("ok", "governor", reading, "The clock does not depend on the load.")
+    if names == ("unknown",):
+        meaning = (
+            "The clock frequency cannot be read here (usual in a virtual machine). Only the rate "
+            "of the null server would show a throttled CPU."
+        )
+        return Finding("note", "governor", "not readable", meaning)
+    meaning = "The clock rises after the load does, so short trials start on a slow CPU."
+    folder = "/sys/devices/system/cpu/cpu*/cpufreq"
+    command = f"echo performance | sudo tee {folder}/scaling_governor"
+    return Finding("warn", "governor", reading, meaning, command)
+
+
+def turbo(machine: Machine) -> Finding | None:
+    on = machine.cpu.turbo
+    if on is None:
+        return None
+    if not on:
+        return Finding("ok", "turbo", "off", "The clock does not depend on temperature.")
+    meaning = (
+        "The clock depends on the temperature and on how many CPUs are busy. The random order of "
+        "trials spreads the effect evenly, but every interval gets wider."
+    )
+    intel = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+    others = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+    command = intel if "Intel" in (machine.cpu.model or "") else others
+    return Finding("warn", "turbo", "on", meaning, command)
+
+
+def smt(machine: Machine) -> Finding | None:
+    shared = _shared_cores(machine.cpu.siblings, machine.cpu.allowed)
+    if not shared:
+        meaning = "The machine reports no two usable CPUs on one core."
+        return Finding("ok", "smt", "no siblings", meaning)
+    meaning = (
+        "These CPUs share a core: load on one slows the other, also between server and load "
+        "generator."
+    )
+    reading = "siblings " + " ".join(shared)
+    command = "echo off | sudo tee /sys/devices/system/cpu/smt/control"
+    return Finding("warn", "smt", reading, meaning, command)
+
+
+def idle_cpus(machine: Machine) -> Finding:
+    hindrance = machine.cpu.idle.hindrance
+    if hindrance is None:
+        meaning = "A race keeps them awake, because waking a CPU takes time from the servers."
+        return Finding("ok", "idle cpus", machine.cpu.idle.driver or "no driver", meaning)
+    meaning = (
+        "A race cannot keep idle CPUs awake. Waking one takes time from the servers, above all on "
+        "a virtual machine, and makes rates scatter."
+    )
+    if hindrance != "not permitted":
+        return Finding("note", "idle cpus", hindrance, meaning)
+    meaning += " Run deadheat as root, or let it write to this file."
+    command = "sudo setfacl -m u:$USER:w /dev/cpu_dma_latency"
+    return Finding("warn", "idle cpus", hindrance, meaning, command)
+
+
+def clocksource(machine: Machine) -> Finding | None:
+    name = machine.fingerprint.clocksource
+    if name is None:
+        return None
+    if name in CHEAP_CLOCKS:
+        return Finding("ok", "clocksource", name, "Reading the time needs no system call.")
+    meaning = "Reading the time is slow, and the load engine does it twice per request."
+    folder = "/sys/devices/system/clocksource/clocksource0"
+    return Finding(
+        "warn", "clocksource", name, meaning, f"echo tsc | sudo tee {folder}/current_clocksource"
+    )
+
+
+def _shared_cores(siblings: Mapping[str, str | None], allowed: Sequence[int]) -> list[str]:
+    """Each distinct list of CPUs ("0,4", "0-1") of which two or more are allowed."""
+    usable = set(allowed)
+    lists = dict.fromkeys(listed for listed in siblings.values() if listed)
+    return [listed for listed in lists if len(usable & _cpu_list(listed)) > 1]
+
+
+def _cpu_list(text: str) -> set[int]:
+    cpus: set[int] = set()
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        cpus.update(range(int(low), int(high or low) + 1))
+    return cpus
+
+
+def open_files(machine: Machine) -> Finding:
+    hard = machine.fingerprint.open_files_hard
+    reading = f"{machine.fingerprint.open_files_soft} (can be raised to {hard})"
+    levels = [level for level in CONNECTION_LEVELS if hard >= level + DESCRIPTORS_RESERVED]
+    if levels == list(CONNECTION_LEVELS):
+        return Finding("ok", "open files", reading, f"Enough for {levels[-1]:,} connections.")
+    room = f"enough for {levels[-1]:,}" if levels else "not enough for 1,000"
+    meaning = (
+        f"For servers and load generators deadheat raises it to {hard:,}, {room} connections. "
+        "The command raises it for this shell and its child processes."
+    )
+    command = "sudo prlimit --pid $$ --nofile=65536:65536"
+    return Finding("note" if levels else "bad", "open files", reading, meaning, command)
+
+
+def listen_backlog(machine: Machine) -> Finding | None:
+    name = "net.core.somaxconn"
+    if (size := machine.sysctl_number(name)) is None:
+        return None
+    return _queue(name, size, "The upper limit of a server's listen backlog.")
+
+
+def syn_backlog(machine: Machine) -> Finding | None:
+    name = "net.ipv4.tcp_max_syn_backlog"
+    if (size := machine.sysctl_number(name)) is None:
+        return None
+    return _queue(name, size, "The limit of half-open connections of a listening socket.")
+
+
+def _queue(name: str, size: int, limit: str) -> Finding:
+    if size >= CONNECTION_LEVELS[0]:
+        meaning = f"{limit} Enough for {CONNECTION_LEVELS[0]:,} connections that arrive together."
+        return Finding("ok", name, str(size), meaning)
+    meaning = f"{limit} If more connections arrive together, some are dropped and retry late."
+    return Finding("warn", name, str(size), meaning, f"sudo sysctl -w {name}=8192")
+
+
+def client_ports(machine: Machine) -> Finding | None:
+    name = "net.ipv4.ip_local_port_range"
+    bounds = (machine.sysctl(name) or "").split()
+    if len(bounds) != 2:
+        return None
+    low, high = map(int, bounds)
+    ports = high - low + 1
+    reading = f"{low} to {high}: {ports:,} ports"
+    # The kernel prefers every second port, and its search is slow once those are taken.
+    if ports // 2 >= CONNECTION_LEVELS[-1]:
+        meaning = f"One address is enough for {CONNECTION_LEVELS[-1]:,} connections."
+        return Finding("ok", name, reading, meaning)
+    meaning = (
+        f"wrk and ab connect from one address and slow down beyond {ports // 2:,} connections. The "
+        "load engine uses more addresses. (Servers get the ports below 12000.)"
+    )
+    return Finding("note", name, reading, meaning, f'sudo sysctl -w {name}="12000 65535"')
+
+
+def time_wait(machine: Machine) -> Finding | None:
+    name = "net.ipv4.tcp_tw_reuse"
+    value = machine.sysctl_number(name)
+    bounds = (machine.sysctl("net.ipv4.ip_local_port_range") or "").split()
+    if value is None or len(bounds) != 2:
+        return None
+    if value == 1:
+        return Finding("ok", name, "1", "Closed connections free their ports within a second.")
+    if value == 2:
+        meaning = "Closed connections to this host free their ports within a second, others do not."
+        return Finding("ok", name, "2", meaning)
+    rate_per_s = (int(bounds[1]) - int(bounds[0]) + 1) / TIME_WAIT_S
+    meaning = (
+        f"A closed connection keeps its port for {TIME_WAIT_S} s. With one connection per "
+        f"request, at most {rate_per_s:,.0f} requests/s are possible in the long run."
+    )
+    return Finding("warn", name, str(value), meaning, f"sudo sysctl -w {name}=1")
+
+
+def io_uring(machine: Machine) -> Finding | None:
+    name = "kernel.io_uring_disabled"
+    value = machine.sysctl_number(name)
+    if value is None:
+        return None
+    if value == 0:
+        meaning = "The kernel allows it. The system call filter of a container may still forbid it."
+        return Finding("ok", "io_uring", "allowed", meaning)
+    meaning = "Servers that prefer it use something else, and the load engine uses epoll."
+    return Finding("note", "io_uring", f"{name} = {value}", meaning, f"sudo sysctl -w {name}=0")
 
 
 def containment(machine: Machine) -> Finding:
@@ -76,22 +313,22 @@ def _tool(tool: Tool) -> Finding:
 
 
 CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
-    doctor_cpu.cpus,
-    doctor_cpu.virtual_cpu,
-    doctor_cpu.steal,
-    doctor_cpu.other_load,
-    doctor_cpu.governor,
-    doctor_cpu.turbo,
-    doctor_cpu.smt,
-    doctor_cpu.idle_cpus,
-    doctor_cpu.clocksource,
+    cpus,
+    virtual_cpu,
+    steal,
+    other_load,
+    governor,
+    turbo,
+    smt,
+    idle_cpus,
+    clocksource,
     containment,
     memory,
     swap,
-    doctor_limits.open_files,
-    doctor_limits.listen_backlog,
-    doctor_limits.syn_backlog,
-    doctor_limits.client_ports,
-    doctor_limits.time_wait,
-    doctor_limits.io_uring,
+    open_files,
+    listen_backlog,
+    syn_backlog,
+    client_ports,
+    time_wait,
+    io_uring,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from deadheat.host.base import (
+from deadheat.host import (
     Completed,
     Exchange,
     Exited,

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
+from deadheat.host import Limits
 from deadheat.host.agent_host import AgentHost
-from deadheat.host.base import Limits
 
 AGENT_PATH = Path(__file__).with_name("agent")
 

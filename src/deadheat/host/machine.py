@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from deadheat.host.base import Sample
+from deadheat.host import Sample
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.host.fingerprint import Fingerprint, Processor
 

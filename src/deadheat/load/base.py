@@ -1,7 +1,7 @@
-"""The interface of load generators: the load of one trial and its result."""
+"""The interface of load generators: the load of one trial, its parts, and its result."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from deadheat.errors import DeadheatError
@@ -97,7 +97,7 @@ class LoadResult:
     window_s: float | None = None  # in which counted requests were sent; None: `elapsed_s`
     paused_s: float | None = None  # in stretches without any answer that no request explains
     longest_pause_us: float | None = None
-    too_short_to_gather_share: float | None = None  # of the client's waits; docs/engine.md
+    too_short_to_gather_share: float | None = None  # of the client's waits; docs/engine-document.md
     skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property
@@ -144,3 +144,23 @@ class Generator(Protocol):
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
         """Parse its output. Raises `GeneratorFailed` with the last lines of it."""
+
+
+def shares(spec: LoadSpec, count: int) -> list[LoadSpec]:
+    """Equal parts of the connections, and of the request cap and the rate if given.
+
+    The first parts have the rest of the connections. Fewer than `count` parts if there are fewer
+    connections, because a part has at least one.
+    """
+    count = min(count, spec.connections)
+    least, rest = divmod(spec.connections, count)
+    return [
+        replace(
+            spec,
+            connections=least + (number < rest),
+            request_cap=spec.request_cap and spec.request_cap // count,
+            rate_per_s=spec.rate_per_s and spec.rate_per_s / count,
+            seed=spec.seed + number,
+        )
+        for number in range(count)
+    ]

@@ -1,15 +1,23 @@
-"""Our own load engine, `deadheat-load`."""
+"""Our own load engine, `deadheat-load`, and its resident mode.
 
+There, one line asks for a slice, and one line answers. The lines are described in
+docs/engine-slices.md.
+"""
+
+import hashlib
 import json
 import os
+import platform
 import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
-from deadheat.host import Completed
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed, HostError, ProcessSpec
 from deadheat.load.base import (
     GeneratorFailed,
     GeneratorMissing,
@@ -18,8 +26,13 @@ from deadheat.load.base import (
     ended_early,
 )
 
+if TYPE_CHECKING:
+    from deadheat.host.ssh import SshHost
+
 SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
+GO, STOP = '{"type": "go"}', '{"type": "stop"}'
+START_S = 10.0
 
 
 def find_engine() -> str:
@@ -150,3 +163,101 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
 
 def _figures(part: dict[str, Any] | None) -> dict[str, float | None]:
     return {k: v for k, v in part.items() if k != "hdr_v2_base64"} if part else {}
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRequest:
+    """One slice: how long counted requests are sent, and how long others before them.
+
+    `renew` closes and reopens every connection first. `hang_up` closes them after the slice; the
+    next slice opens them again. With `together`, the load process measures after `GO`, and loads
+    until `STOP`.
+    """
+
+    duration_s: float
+    discard_s: float = 0.01
+    renew: bool = False
+    hang_up: bool = False
+    together: bool = False
+
+    def line(self, number: int) -> str:
+        """The line that asks for it; its answer repeats the number."""
+        return json.dumps({"id": number, **asdict(self)})
+
+
+def read_point(line: str, wanted: str, number: int) -> None:
+    """Check that a slice with `together` is at a point: `waiting`, `going` or `measured`.
+
+    Raises `GeneratorFailed` for another answer.
+    """
+    answer = object_of(line)
+    if answer.get("type") == "error":
+        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    if answer.get("type") != wanted or answer.get("id") != number:
+        raise GeneratorFailed(f"{BINARY} is not {wanted} in slice {number}: {line[:200]}")
+
+
+def read_ready(line: str) -> None:
+    """Check the first line of a resident load process. Raises `GeneratorFailed`."""
+    answer = object_of(line)
+    if answer.get("schema") != SCHEMA:
+        raise GeneratorFailed(
+            f"{BINARY} speaks schema {answer.get('schema')}, expected {SCHEMA}",
+            "rebuild it: make build",
+        )
+    if fault := answer.get("preflight_error"):
+        raise GeneratorFailed(f"the first request failed: {fault}")
+
+
+def read_slice(line: str, number: int, version: str) -> LoadResult:
+    """What one slice measured. Raises `GeneratorFailed` for another answer."""
+    answer = object_of(line)
+    if answer.get("type") == "error":
+        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    if answer.get("type") != "slice" or answer.get("id") != number:
+        raise GeneratorFailed(f"{BINARY} did not answer slice {number}: {line[:200]}")
+    if answer["interrupted"]:
+        raise GeneratorFailed(f"{BINARY} was interrupted during slice {number}")
+    return result_of(answer, Engine.name, version)
+
+
+def object_of(line: str) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises `GeneratorFailed`."""
+    try:
+        answer = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise GeneratorFailed(f"{BINARY} printed no JSON: {line[:200]}") from error
+    if not isinstance(answer, dict):
+        raise GeneratorFailed(f"{BINARY} printed no JSON object: {line[:200]}")
+    return answer
+
+
+def send_engine(host: "SshHost") -> Engine:
+    """The engine there. Raises `DeadheatError` if this machine's does not run there."""
+    theirs, ours = host.fingerprint().architecture, platform.machine()
+    if theirs != ours:
+        raise DeadheatError(
+            f"{host.target}: its architecture is {theirs}: the load engine here is for {ours}",
+            f"use a host with {ours}, or run deadheat on a machine with {theirs}",
+        )
+    binary = Path(find_engine()).read_bytes()
+    digest = hashlib.sha256(binary).hexdigest()[:12]
+    path = host.cache_folder() / "engine" / digest / BINARY
+    if _starts(host, path) is None:
+        host.send_file(path, binary, executable=True)
+    started = _starts(host, path)
+    if started is None or started.exit_code != 0:
+        said = started.stderr.strip() if started else "it cannot be started"
+        raise DeadheatError(
+            f"{host.target}: the load engine of this machine does not run there: {said[-300:]}",
+            "use a host whose C library is as new as this machine's",
+        )
+    return Engine(str(path))
+
+
+def _starts(host: "SshHost", path: PurePosixPath) -> Completed | None:
+    """What it says of its version; None if it does not exist there."""
+    try:
+        return host.run(ProcessSpec([str(path), "--version"]), START_S)
+    except HostError:
+        return None

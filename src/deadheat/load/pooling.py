@@ -1,17 +1,29 @@
-"""Several results of one load as one: counts add up, histograms merge exactly."""
+"""Several results as one: counts add up, histograms merge exactly.
+
+`merge_parts` joins what several load hosts measured in the same window, `pool` what the slices of
+one instance measured one after another. A figure that one of the results lacks is None.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from deadheat.load.base import LoadResult
+from deadheat.load.base import LoadResult, LoadSpec
 from deadheat.stats.histogram import Latency, merge
 
-Number = TypeVar("Number", int, float)
-
 QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+LAG = "client_lag_us"
+ROW_AT, ROW_SLACK_S = "at_s", 1e-6
+ADDED = (
+    *("requests_sent_in_all", "client_cpu_s", "bytes_in"),
+    *("retransmits", "spurious_retransmits", "out_of_order"),
+)
+AVERAGED = (  # over slices
+    *("jain_fairness", "busiest_thread_share", "run_wait_share", "little_law_error", "skew_us"),
+    "too_short_to_gather_share",
+)
 
 
 def pool(results: Sequence[LoadResult]) -> LoadResult:
@@ -22,26 +34,50 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
     """
     if not results:
         raise ValueError("no results to pool")
+    averages: dict[str, Any] = {name: mean(results, name) for name in AVERAGED}
+    lags_us = [result.client_lag_us_p99 for result in results]
     return replace(
         combined(results, math.fsum(result.elapsed_s for result in results)),
         series=_joined(results),
-        connections_established=_least([result.connections_established for result in results]),
-        connections_served=_least([result.connections_served for result in results]),
-        jain_fairness=mean([result.jain_fairness for result in results], results),
-        busiest_thread_share=mean([result.busiest_thread_share for result in results], results),
-        run_wait_share=mean([result.run_wait_share for result in results], results),
-        little_law_error=mean([result.little_law_error for result in results], results),
+        connections_established=min(known(results, "connections_established"), default=None),
+        connections_served=min(known(results, "connections_served"), default=None),
         offered_rate_per_s=results[0].offered_rate_per_s,
-        client_lag_us_p99=max(
-            (result.client_lag_us_p99 for result in results if result.client_lag_us_p99),
-            default=None,
-        ),
-        skew_us=mean([result.skew_us for result in results], results),
+        client_lag_us_p99=max((lag_us for lag_us in lags_us if lag_us), default=None),
         window_s=math.fsum(result.sending_s for result in results),
-        paused_s=add_up([result.paused_s for result in results]),
-        too_short_to_gather_share=mean(
-            [result.too_short_to_gather_share for result in results], results
-        ),
+        paused_s=add_up(results, "paused_s"),
+        **averages,
+    )
+
+
+def merge_parts(
+    specs: Sequence[LoadSpec], parts: Sequence[LoadResult], skew_us: float
+) -> LoadResult:
+    """The whole load. `specs` says what part of it each host had.
+
+    Counts and histograms add up exactly. Of what each host has a limit of (its busiest thread, its
+    wait for a CPU), the worst counts. ValueError without a part.
+    """
+    if not parts:
+        raise ValueError("no parts to merge")
+    rate_per_s = sum(part.rate_per_s for part in parts)
+    window_s = max(part.sending_s for part in parts)
+    requests_ok = sum(part.requests_ok for part in parts)
+    whole = combined(parts, requests_ok / rate_per_s if rate_per_s else window_s)
+    lag = _merged(parts, LAG) if LAG in whole.histograms else None
+    return replace(
+        whole,
+        series=_rows([part.series for part in parts], window_s),
+        connections_established=add_up(parts, "connections_established"),
+        connections_served=add_up(parts, "connections_served"),
+        jain_fairness=_jain(specs, parts),
+        busiest_thread_share=max(known(parts, "busiest_thread_share"), default=None),
+        run_wait_share=max(known(parts, "run_wait_share"), default=None),
+        little_law_error=_little(specs, parts),
+        offered_rate_per_s=add_up(parts, "offered_rate_per_s"),
+        client_lag_us_p99=_figures(lag).get("p99"),
+        window_s=window_s,
+        paused_s=mean(parts, "paused_s"),
+        skew_us=skew_us,
     )
 
 
@@ -56,7 +92,8 @@ def combined(parts: Sequence[LoadResult], elapsed_s: float) -> LoadResult:
     for part in parts:
         errors.update(part.errors)
     names = sorted({name for part in parts for name in part.histograms})
-    latencies = {name: merged(parts, name) for name in names}
+    latencies = {name: _merged(parts, name) for name in names}
+    pauses_us = [part.longest_pause_us for part in parts]
     return LoadResult(
         generator=parts[0].generator,
         version=parts[0].version,
@@ -64,27 +101,43 @@ def combined(parts: Sequence[LoadResult], elapsed_s: float) -> LoadResult:
         requests_ok=requests_ok,
         elapsed_s=elapsed_s,
         errors=dict(errors),
-        service_us=figures(latencies.get("service_us")),
-        response_us=figures(latencies.get("response_us")),
-        first_byte_us=figures(latencies.get("first_byte_us")),
+        service_us=_figures(latencies.get("service_us")),
+        response_us=_figures(latencies.get("response_us")),
+        first_byte_us=_figures(latencies.get("first_byte_us")),
         histograms={name: latency.encoded for name, latency in latencies.items()},
-        requests_sent_in_all=add_up([part.requests_sent_in_all for part in parts]),
-        client_cpu_s=add_up([part.client_cpu_s for part in parts]),
-        limits=worst_limits(parts),
-        bytes_in=add_up([part.bytes_in for part in parts]),
-        longest_pause_us=_most([part.longest_pause_us for part in parts]),
-        retransmits=add_up([part.retransmits for part in parts]),
-        spurious_retransmits=add_up([part.spurious_retransmits for part in parts]),
-        out_of_order=add_up([part.out_of_order for part in parts]),
+        limits=_worst_limits(parts),
+        longest_pause_us=max((us for us in pauses_us if us is not None), default=None),
+        **{name: add_up(parts, name) for name in ADDED},
     )
 
 
-def merged(parts: Sequence[LoadResult], histogram: str) -> Latency:
+def known(results: Sequence[LoadResult], name: str) -> list[Any]:
+    """One figure of each result; empty where one of them lacks it."""
+    values = [getattr(result, name) for result in results]
+    return [] if any(value is None for value in values) else values
+
+
+def add_up(results: Sequence[LoadResult], name: str) -> Any:
+    """The sum of a figure."""
+    return sum(values) if (values := known(results, name)) else None
+
+
+def mean(results: Sequence[LoadResult], name: str) -> float | None:
+    """The mean of a figure, weighted by the time measured."""
+    whole_s = math.fsum(result.elapsed_s for result in results)
+    values = known(results, name)
+    if not values or whole_s <= 0:
+        return None
+    weighted = (v * result.elapsed_s for v, result in zip(values, results, strict=True))
+    return math.fsum(weighted) / whole_s
+
+
+def _merged(parts: Sequence[LoadResult], histogram: str) -> Latency:
     """One histogram of all parts that have it; at least one has."""
     return merge([part.histograms[histogram] for part in parts if histogram in part.histograms])
 
 
-def figures(latency: Latency | None) -> dict[str, float | None]:
+def _figures(latency: Latency | None) -> dict[str, float | None]:
     """Microseconds; a quantile that too few requests support is None."""
     if latency is None or not latency.count:
         return {}
@@ -96,17 +149,7 @@ def figures(latency: Latency | None) -> dict[str, float | None]:
     }
 
 
-def _joined(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
-    """The series one after another, as if nothing lay between them."""
-    rows: list[Mapping[str, Any]] = []
-    before_s = 0.0
-    for result in results:
-        rows += [{**row, "at_s": before_s + row["at_s"]} for row in result.series]
-        before_s += result.sending_s
-    return rows
-
-
-def worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
+def _worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     """Of each limit the worst reading."""
     worst: dict[str, Mapping[str, Any]] = {}
     for limit in (limit for result in results for limit in result.limits):
@@ -116,28 +159,54 @@ def worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     return list(worst.values())
 
 
-def mean(values: Sequence[float | None], results: Sequence[LoadResult]) -> float | None:
-    """The mean of one value of each result, weighted by the time measured.
+def _joined(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
+    """The series one after another, as if nothing lay between them."""
+    rows: list[Mapping[str, Any]] = []
+    before_s = 0.0
+    for result in results:
+        rows += [{**row, ROW_AT: before_s + row[ROW_AT]} for row in result.series]
+        before_s += result.sending_s
+    return rows
 
-    None where a value is missing.
+
+def _rows(
+    series: Sequence[Sequence[Mapping[str, Any]]], window_s: float
+) -> list[Mapping[str, Any]]:
+    """The rows of all parts: counts of the same interval add up, other figures are left out.
+
+    The intervals count from the start of each part's own window. What came after the window is one
+    row, because a part waits there for the others.
     """
-    known = [(v, r.elapsed_s) for v, r in zip(values, results, strict=True) if v is not None]
-    whole_s = math.fsum(elapsed_s for _, elapsed_s in known)
-    if len(known) < len(values) or whole_s <= 0:
-        return None
-    return math.fsum(value * elapsed_s for value, elapsed_s in known) / whole_s
+    by_end: dict[float, dict[str, Any]] = {}
+    for row in (row for rows in series for row in rows):
+        late = row[ROW_AT] > window_s + ROW_SLACK_S
+        counts = {n: v for n, v in row.items() if n != ROW_AT and isinstance(v, int)}
+        merged = by_end.setdefault(math.inf if late else round(row[ROW_AT], 6), {})
+        merged[ROW_AT] = min(merged.get(ROW_AT, math.inf), row[ROW_AT])
+        for name, count in counts.items():
+            merged[name] = merged.get(name, 0) + count
+    return [by_end[end_s] for end_s in sorted(by_end)]
 
 
-def add_up(values: Sequence[Number | None]) -> Number | None:
-    """Their sum; None where a value is missing."""
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(values) else None
+def _jain(specs: Sequence[LoadSpec], parts: Sequence[LoadResult]) -> float | None:
+    """Jain's index (sum x)^2 / (n sum x^2) of all connections, from that of each part.
+
+    The right answers of a part stand for its answers; with errors, which no valid trial has, the
+    index is an approximation.
+    """
+    total, squares, connections = 0, 0.0, 0
+    for spec, part in zip(specs, parts, strict=True):
+        if not part.jain_fairness:
+            return None
+        total += part.requests_ok
+        connections += spec.connections
+        squares += part.requests_ok**2 / (spec.connections * part.jain_fairness)
+    return total**2 / (connections * squares) if squares else None
 
 
-def _most(values: Sequence[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
-
-
-def _least(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return min(known) if known and len(known) == len(values) else None
+def _little(specs: Sequence[LoadSpec], parts: Sequence[LoadResult]) -> float | None:
+    """X R / N - 1 of all connections: its parts, each weighted by its connections."""
+    errors = known(parts, "little_law_error")
+    connections = sum(spec.connections for spec in specs)
+    weighted = (error * spec.connections for error, spec in zip(errors, specs, strict=False))
+    return sum(weighted) / connections if errors else None

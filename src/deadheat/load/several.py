@@ -7,13 +7,12 @@ output of the others. The total rate is the sum of their requests over the longe
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from deadheat.host import Completed
-from deadheat.load.base import Generator, GeneratorFailed, LoadResult, LoadSpec
-from deadheat.load.pooling import add_up
-from deadheat.load.shares import shares
+from deadheat.load.base import Generator, GeneratorFailed, LoadResult, LoadSpec, shares
+from deadheat.load.pooling import add_up, combined
 
 SCRIPT = """\
 import concurrent.futures, json, subprocess, sys
@@ -87,25 +86,10 @@ def _ended_processes(stdout: str) -> Iterator[tuple[int, Completed]]:
 
 def _combined(parts: Sequence[LoadResult]) -> LoadResult:
     """One result of all parts. Counts add up; of the latencies only the maximum is known."""
-    elapsed_s = max(part.elapsed_s for part in parts)
-    requests_ok = sum(part.requests_ok for part in parts)
-    errors: Counter[str] = Counter()
-    for part in parts:
-        errors.update(part.errors)
-    return LoadResult(
-        generator=parts[0].generator,
-        version=parts[0].version,
-        rate_per_s=requests_ok / elapsed_s if elapsed_s else 0.0,
-        requests_ok=requests_ok,
-        elapsed_s=elapsed_s,
-        errors=dict(errors),
-        service_us={"max": _largest([part.service_us.get("max") for part in parts])},
-        requests_sent_in_all=sum(part.requests_sent_in_all or 0 for part in parts),
-        connections_served=add_up([part.connections_served for part in parts]),
-        connections_established=add_up([part.connections_established for part in parts]),
-        bytes_in=add_up([part.bytes_in for part in parts]),
+    longest_us = [us for part in parts if (us := part.service_us.get("max")) is not None]
+    return replace(
+        combined(parts, max(part.elapsed_s for part in parts)),
+        service_us={"max": max(longest_us, default=None)},
+        connections_served=add_up(parts, "connections_served"),
+        connections_established=add_up(parts, "connections_established"),
     )
-
-
-def _largest(values: Sequence[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)

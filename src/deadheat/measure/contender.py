@@ -7,7 +7,7 @@ from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warm_rule import Compiler
 from deadheat.workload import Level, Sample
 
@@ -124,6 +124,6 @@ def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
     if not protocol.controls:
         return []
     both = controls(engine)
-    if protocol.residency == "alone":
+    if isinstance(protocol, AloneProtocol):
         return [control for control in both if control.name == NULL_SERVER]
     return both

@@ -3,9 +3,11 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host import Completed, Host, HostError, ProcessSpec, Usage
+from deadheat.load import LoadSpec
 from deadheat.workload import Workload
 
 ADMIN, USER = "admin", "deadheat"
@@ -188,3 +190,37 @@ class Database:
 
 def _database_of(workload: str) -> str:
     return workload.replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTime:
+    """What a database used while a server was loaded, and whether it died.
+
+    It began with a load. Its database is None if the load's workload has none, or if it cannot
+    start again: then `failed` says why.
+    """
+
+    database: Database | None
+    cpu_s: float = 0.0
+    failed: str | None = None
+
+    @classmethod
+    def begin(cls, database: Database | None, spec: LoadSpec) -> Self:
+        """Revives a database that died since."""
+        if database is None or not spec.workload or not database.has_seeded(spec.workload["name"]):
+            return cls(None)
+        try:
+            database.revive()
+        except DeadheatError as error:
+            return cls(None, failed=str(error))
+        usage = database.usage()
+        return cls(database, usage.cpu_s if usage is not None else 0.0)
+
+    def used_s(self) -> float | None:
+        """The CPU time of the database since; None without one, or if it died."""
+        usage = self.database.usage() if self.database is not None else None
+        return usage.cpu_s - self.cpu_s if usage is not None else None
+
+    def fault(self) -> str | None:
+        """How the database died since, or failed; None if it runs, or if there is none."""
+        return self.database.death() if self.database is not None else self.failed

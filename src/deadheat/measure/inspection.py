@@ -7,15 +7,14 @@ from typing import Any, Literal
 
 from deadheat.build.prepare import Candidate
 from deadheat.errors import DeadheatError
-from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import BacklogReading, backlog_reading
-from deadheat.measure.verify import Behavior, verify
-from deadheat.measure.workload_check import growth_fault, workload_fault
+from deadheat.measure.load_process import load_once
+from deadheat.measure.verify import Behavior, growth_fault, verify, workload_fault
 from deadheat.measure.world import World
 from deadheat.workload import Workload
 
@@ -236,6 +235,4 @@ def load_server(
     spec = LoadSpec(
         url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
     )
-    command = ProcessSpec(world.engine.command(spec), cpus=world.load_cpus)
-    completed = world.load_host.run(command, spec.limit_s)
-    return world.engine.parse(spec, completed, world.engine_version)
+    return load_once(world, spec)

@@ -97,7 +97,7 @@ def _probe(world: World, spec: LoadSpec) -> tuple[float, str]:
     """Requests/s of one short load, and what failed in it; 0 if it gave no result."""
     command = world.generator.command(spec)
     try:
-        completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        completed = world.load.host.run(ProcessSpec(command, cpus=world.load.cpus), spec.limit_s)
         result = world.generator.parse(spec, completed, world.generator_version)
     except DeadheatError as error:
         return 0.0, str(error)

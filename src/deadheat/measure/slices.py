@@ -1,30 +1,31 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain, compress
+from typing import Any, TypeVar
+
+import numpy as np
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
 from deadheat.load import LoadResult
+from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import mean, pool
-from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
-from deadheat.measure.database_time import begin_or_fault
-from deadheat.measure.gates.client import client_waited
+from deadheat.measure.database import DatabaseTime
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge_slices, steady_gate
+from deadheat.measure.gates.judge import client_waited, judge_slices
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, load_slice
-from deadheat.measure.trial import (
-    TrialContext,
-    cpu_us_per_request,
-    database_figures,
-    death,
-    other_figures,
-)
+from deadheat.measure.trial import TrialContext, database_figures, death, trial_record
 from deadheat.measure.world import World
+from deadheat.stats.slice_columns import SliceColumns, weight_of
+from deadheat.stats.slices import Indices
 from deadheat.store import Gate, TrialRecord
+
+Number = TypeVar("Number", int, float)
 
 SERIES = "slices"  # the name of the series that keeps them
 
@@ -88,9 +89,9 @@ def measure_slice(
     round_number: int,
 ) -> Slice:
     """Thaw, load, freeze. A slice that went wrong says why; a dead server is not frozen."""
-    database, fault = begin_or_fault(world, load.spec)
-    if fault is not None:
-        return Slice(at_s, round_number, None, fault)
+    database = DatabaseTime.begin(world.database, load.spec)
+    if database.failed is not None:
+        return Slice(at_s, round_number, None, database.failed)
     lifecycle.thaw(world, instance)
     try:
         result = load_slice(world, load, request)
@@ -105,8 +106,8 @@ def measure_slice(
     if ended is not None:  # the load process reports refused connections, which are a result
         return Slice(at_s, round_number, None, death(world, instance, ended))
     lifecycle.freeze(world, instance)
-    if (fault := database.fault()) is not None:
-        return Slice(at_s, round_number, None, fault)
+    if (death_of_database := database.fault()) is not None:
+        return Slice(at_s, round_number, None, death_of_database)
     return Slice(at_s, round_number, result, database_cpu_s=database.used_s())
 
 
@@ -125,65 +126,87 @@ def trial_of(
     results = [part.result for part in slices if part.result is not None]
     fault = next((part.fault for part in slices if part.fault is not None), None)
     result = pool(results) if results else None
-    before, after = block.usage
     gates: list[Gate] = []
     if result is not None and fault is None:
         generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
-        judged = replace(result, run_wait_share=_run_wait_share(results))
         evidence = Evidence(
             load.spec,
-            judged,
+            replace(result, run_wait_share=_run_wait_share(results)),
             generator,
             samples=(),
             cpus=world.server_cpus,
             workers_gone=block.workers_gone,
-            listen_drops=_sum([part.listen_drops for part in slices]),
+            listen_drops=_sum_of_known(part.listen_drops for part in slices),
             link=world.link if instance.contender.role == "contender" else None,
             window_s=result.sending_s / len(results),
         )
         gates = [*judge_slices(evidence), *block.gates]
-        if (steady := steady_gate(context.steady)) is not None:
-            gates.append(steady)
     witness = {} if context.witness_per_s is None else {"witness_per_s": context.witness_per_s}
-    series: dict[str, list[Any]] = {
-        SERIES: [part.row() | witness for part in slices],
-        "load": list(result.series) if result else [],
-    }
-    return TrialRecord.at(
+    database_s = _sum_of_known(part.database_cpu_s for part in slices)
+    return trial_record(
         context,
-        connections=load.spec.connections,
-        command=load.command,
-        state="failed" if fault else "ok",
-        reason=fault,
-        rate_per_s=result.rate_per_s if result else None,
-        requests_ok=result.requests_ok if result else None,
-        elapsed_s=result.elapsed_s if result else None,
-        server_cpu_us_per_request=cpu_us_per_request(before, after, result),
-        memory_peak_bytes=after.memory_peak_bytes or None if after else None,
-        processes=after.processes if after else None,
-        threads=after.threads if after else None,
-        result=other_figures(result)
-        | database_figures(_total([part.database_cpu_s for part in slices]), result)
-        | {"block_network": dict(block.network)},
-        histograms=result.histograms if result else {},
-        series={name: rows for name, rows in series.items() if rows},
-        errors=result.errors if result else {},
+        load.spec,
+        load.command,
+        result,
+        fault,
+        block.usage,
+        figures=database_figures(database_s, result) | {"block_network": dict(block.network)},
+        series={
+            SERIES: [part.row() | witness for part in slices],
+            "load": list(result.series) if result else [],
+        },
         gates=gates,
     )
 
 
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _total(seconds: Sequence[float | None]) -> float | None:
-    known = [part for part in seconds if part is not None]
-    return sum(known) if known else None
+def _sum_of_known(numbers: Iterable[Number | None]) -> Number | None:
+    """The sum of those that are known; None if none is."""
+    known = [number for number in numbers if number is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def _run_wait_share(results: Sequence[LoadResult]) -> float | None:
     """What `client_wait` judges: of the slices that count, where these are at least half."""
     undisturbed = [result for result in results if not client_waited(result)]
     counted = undisturbed if 2 * len(undisturbed) >= len(results) else results
-    return mean([result.run_wait_share for result in counted], counted)
+    return mean(counted, "run_wait_share")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSlices:
+    """The stored slices of one trial, whose contender is that place in a list of names."""
+
+    contender: int
+    instance: int
+    block: int
+    rows: Sequence[Mapping[str, Any]]
+
+
+def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColumns:
+    """The slices of these trials that count, read column by column.
+
+    A slice in which nothing was sent has no requests to weigh by; in one where the client waited
+    for its CPU, the rate is not the server's.
+    """
+    rows = list(chain.from_iterable(trial.rows for trial in trials))
+    slices = np.array([len(trial.rows) for trial in trials], dtype=np.int64)
+    chosen = np.array(
+        [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
+    )
+    used = list(compress(rows, chosen))
+
+    def of_trials(values: Sequence[int]) -> Indices:
+        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
+        return of_slices
+
+    return SliceColumns(
+        names=tuple(names),
+        contender=of_trials([trial.contender for trial in trials]),
+        instance=of_trials([trial.instance for trial in trials]),
+        block=of_trials([trial.block for trial in trials]),
+        round=np.array([row["round"] for row in used], dtype=np.int64),
+        at_s=np.array([row["at_s"] for row in used], dtype=float),
+        rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
+        weight=np.array([weight_of(row) for row in used], dtype=float),
+        witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
+    )

@@ -1,33 +1,63 @@
 """One trial: load one instance at one level, and record everything that it showed."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
+from deadheat.host import ENDS_ONLY_S, Completed, Exited, ProcessSpec, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
-from deadheat.measure.database_time import begin_or_fault
-from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge, steady_gate, worst_of
-from deadheat.measure.lifecycle import Instance, log_tail
+from deadheat.measure.database import DatabaseTime
+from deadheat.measure.gates.evidence import LOAD, Evidence, increases
+from deadheat.measure.gates.judge import judge, judge_load_host, steady_gate, worst_of
+from deadheat.measure.lifecycle import Instance, Workers, log_tail
 from deadheat.measure.load_process import first_command, load_once
-from deadheat.measure.load_watch import LoadReadings, LoadWatch
-from deadheat.measure.network_counters import increases
 from deadheat.measure.verify import BODY
-from deadheat.measure.workers import Workers
-from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.measure.world import LoadSide, World
+from deadheat.protocol import AloneProtocol, Protocol, SliceProtocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
-ANSWERS_A_CONNECTION = 5
-SLICE_S_MAX = 3.0
 BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
+
+
+class LoadWatch:
+    """What the load hosts show during one trial, if they are other machines. It begins now.
+
+    `by_host` has the samples of each at both ends of the trial; none on one machine.
+    """
+
+    def __init__(self, world: World) -> None:
+        sides = () if world.beside else world.loads
+        self._watches = [(side, side.host.watch([], ENDS_ONLY_S)) for side in sides]
+        self.by_host: Sequence[tuple[LoadSide, Sequence[Sample]]] = ()
+
+    def end(self) -> Self:
+        self.by_host = [(side, side.host.unwatch(watch)) for side, watch in self._watches]
+        return self
+
+    def network(self) -> Counter[str]:
+        """The increase of each network counter, summed over the load hosts."""
+        total = Counter[str]()
+        for _, samples in self.by_host:
+            total.update(increases(samples, LOAD))
+        return total
+
+    def gates(self, spec: LoadSpec, result: LoadResult, generator: Completed) -> list[Gate]:
+        """The machine's gates of each load host. How much each of several used is not known."""
+        is_only_one = len(self.by_host) == 1
+        return [
+            gate
+            for side, samples in self.by_host
+            for gate in judge_load_host(
+                Evidence(spec, result, generator, samples, side.cpus, loads_only=True), is_only_one
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +69,26 @@ class TrialContext(TrialPlace):
 
 
 def load_spec(
-    protocol: Protocol,
-    instance: Instance,
-    connections: int,
-    rate_per_s: float = 0.0,
-    workload: str | None = None,
+    protocol: Protocol, instance: Instance, connections: int, workload: str | None = None
 ) -> LoadSpec:
-    """A protocol's load at one level, closed loop; of its first workload unless one is named.
-
-    A slice, and a trial of a race to settle, lasts until each connection of a server that answers
-    `rate_per_s` has been answered some times, so that a slow server's is no matter of luck; within
-    reason. Other protocols' durations are asked for, and other generators take whole seconds alone.
-    """
-    duration_s = protocol.duration_s
-    is_short = protocol.slices is not None or protocol.stopping.kind == "settle"
-    if is_short and protocol.generator == "engine" and rate_per_s > 0:
-        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
-        duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
+    """A protocol's load at one level, closed loop; of its first workload unless one is named."""
     sent = workload_of(protocol, instance.contender, workload)
+    alone = protocol if isinstance(protocol, AloneProtocol) else None
     return LoadSpec(
         url=instance.url,
         connections=connections,
-        duration_s=round(duration_s, 3),
+        duration_s=round(protocol.duration_s, 3),
         threads=protocol.threads,
-        discard_s=protocol.discard_s,
+        discard_s=0.0 if isinstance(protocol, SliceProtocol) else protocol.discard_s,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
-        request_cap=protocol.request_cap,
+        request_cap=alone.request_cap if alone else None,
         expect_body=None if sent or instance.contender.any_body else BODY.decode(),
         workload=sent.for_engine() if sent else None,
-        arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
+        arguments=(
+            *(alone.arguments if alone else ()),
+            *unread(instance.contender, protocol.generator),
+        ),
     )
 
 
@@ -102,8 +122,8 @@ def measure(
 ) -> TrialRecord:
     """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
-    command = first_command(world, spec) if world.more_loads else world.generator.command(spec)
-    database, database_fault = begin_or_fault(world, spec)
+    command = first_command(world, spec) if len(world.loads) > 1 else world.generator.command(spec)
+    database = DatabaseTime.begin(world.database, spec)
     before = lifecycle.usage(world, instance)
     if workers is not None:
         workers.begin()
@@ -111,25 +131,25 @@ def measure(
     if database.database is not None and database.database.process is not None:
         watched.append(database.database.process)
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
-    load_watch = LoadWatch(world)
+    on_loads = LoadWatch(world)
     done: Completed | None = None
     fault: str | None = None
     result: LoadResult | None = None
     try:
-        if world.more_loads:
+        if len(world.loads) > 1:
             result = load_once(world, spec)
             done = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
         else:
-            done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+            done = world.load.host.run(ProcessSpec(command, cpus=world.load.cpus), spec.limit_s)
             result = world.generator.parse(spec, done, world.generator_version)
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
-    on_loads = load_watch.end()
+    on_loads.end()
     workers_gone = workers.end() if workers is not None else None
     after = lifecycle.usage(world, instance)
     database_s = database.used_s()
-    fault = database_fault or database.fault() or fault
+    fault = database.fault() or fault
     if (ended := lifecycle.ended(world, instance)) is not None:
         fault = death(world, instance, ended)
     if done is not None and done.exit_code is None:
@@ -152,8 +172,43 @@ def measure(
         )
         clock_khz = evidence.clock_khz
         gates = worst_of([*judge(evidence), *on_loads.gates(spec, result, done)])
-        if (steady := steady_gate(context.steady)) is not None:
-            gates.append(steady)
+    return trial_record(
+        context,
+        spec,
+        command,
+        result,
+        fault,
+        (before, after),
+        figures=database_figures(database_s, result) | link_figures(samples, on_loads),
+        series={
+            "machine": [asdict(sample) for sample in samples],
+            "load": list(result.series) if result else [],
+            "clock_khz": list(clock_khz),
+        },
+        gates=gates,
+        output=done,
+    )
+
+
+def trial_record(
+    context: TrialContext,
+    spec: LoadSpec,
+    command: Sequence[str],
+    result: LoadResult | None,
+    fault: str | None,
+    usage: tuple[Usage | None, Usage | None],
+    *,
+    figures: Mapping[str, Any],
+    series: Mapping[str, list[Any]],
+    gates: Sequence[Gate],
+    output: Completed | None = None,
+) -> TrialRecord:
+    """A trial as it is stored: of one load, or of the slices of a block.
+
+    `usage` is that of the server before and after; `figures` are stored beside those of `result`.
+    """
+    before, after = usage
+    steady = steady_gate(context.steady) if result is not None and fault is None else None
     return TrialRecord.at(
         context,
         connections=spec.connections,
@@ -164,19 +219,19 @@ def measure(
         rate_per_s=result.rate_per_s if result else None,
         requests_ok=result.requests_ok if result else None,
         elapsed_s=result.elapsed_s if result else None,
-        server_cpu_us_per_request=cpu_us_per_request(before, after, result),
+        server_cpu_us_per_request=us_per_request(
+            after.cpu_s - before.cpu_s if before and after else None, result
+        ),
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result)
-        | database_figures(database_s, result)
-        | link_figures(samples, on_loads),
-        stdout=done.stdout if done else "",
-        stderr=done.stderr if done else "",
+        result={**other_figures(result), **figures},
+        stdout=output.stdout if output else "",
+        stderr=output.stderr if output else "",
         histograms=result.histograms if result else {},
-        series=_series(result, samples, clock_khz),
+        series={name: rows for name, rows in series.items() if rows},
         errors=result.errors if result else {},
-        gates=gates,
+        gates=[*gates, steady] if steady else gates,
     )
 
 
@@ -186,22 +241,18 @@ def death(world: World, instance: Instance, ended: Exited) -> str:
     return "\n".join([f"{instance.contender.name} died under load ({ended.how})", *words])
 
 
-def cpu_us_per_request(
-    before: Usage | None, after: Usage | None, result: LoadResult | None
-) -> float | None:
-    """Server CPU over every request it answered, the discarded ones included."""
-    if result is None or before is None or after is None:
+def us_per_request(cpu_s: float | None, result: LoadResult | None) -> float | None:
+    """CPU time over every request that was answered, the discarded ones included."""
+    if cpu_s is None or result is None:
         return None
     answered = result.requests_sent_in_all or result.requests_ok
-    return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
+    return cpu_s * 1e6 / answered if answered else None
 
 
 def database_figures(cpu_s: float | None, result: LoadResult | None) -> dict[str, Any]:
     """The database's CPU over every request, beside the server's own; nothing without one."""
-    if cpu_s is None or result is None:
-        return {}
-    answered = result.requests_sent_in_all or result.requests_ok
-    return {"database_cpu_us_per_request": cpu_s * 1e6 / answered} if answered else {}
+    us = us_per_request(cpu_s, result)
+    return {} if us is None else {"database_cpu_us_per_request": us}
 
 
 def other_figures(result: LoadResult | None) -> dict[str, Any]:
@@ -214,19 +265,8 @@ def other_figures(result: LoadResult | None) -> dict[str, Any]:
     return figures
 
 
-def link_figures(samples: Sequence[Sample], on_loads: LoadReadings) -> dict[str, Any]:
+def link_figures(samples: Sequence[Sample], on_loads: LoadWatch) -> dict[str, Any]:
     """The increase of the network counters of all hosts; those of load hosts are marked."""
     if not on_loads.by_host:
         return {}
     return {"network": {**increases(samples), **on_loads.network()}}
-
-
-def _series(
-    result: LoadResult | None, samples: Sequence[Sample], clock_khz: Sequence[int]
-) -> dict[str, list[Any]]:
-    series: dict[str, list[Any]] = {
-        "machine": [asdict(sample) for sample in samples],
-        "load": list(result.series) if result else [],
-        "clock_khz": list(clock_khz),
-    }
-    return {name: rows for name, rows in series.items() if rows}

@@ -1,11 +1,16 @@
-"""Verification of a started server: three checks that decide, and its other behavior."""
+"""Verification of a started server.
 
-from collections.abc import Sequence
+Three checks decide; its other behavior is noted. A workload adds its own requests, hostile ones
+included.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.host import Host, HostError
 from deadheat.measure.response import Received, Response, read_responses
+from deadheat.workload import Sample, Workload
 
 BODY = b"Hello, World!"
 CLOSE = "Connection: close\r\n"
@@ -13,6 +18,8 @@ SILENCE_S = 0.3
 PATIENCE_S = 5.0  # silence after which a server counts as not answering
 DEADLINE_S = 30.0  # of one exchange, silent or not
 SHOWN_BYTES = 60
+SAMPLES = 3  # requests of each template, with different values
+GROWTH_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ def verify(
     """
 
     def send(payload: bytes, method: str = "GET") -> Answer:
-        return _ask_with_retry(host, address, payload, method, deadline_s)
+        return ask_payload(host, address, payload, deadline_s, method)
 
     plain = send(_request(path=path))
     last = _request(CLOSE, path=path)  # the connection closes after it, so no silence to wait for
@@ -138,10 +145,20 @@ def ask_once(
 
 
 def ask_payload(
-    host: Host, address: tuple[str, int], payload: bytes, deadline_s: float = DEADLINE_S
+    host: Host,
+    address: tuple[str, int],
+    payload: bytes,
+    deadline_s: float = DEADLINE_S,
+    method: str = "GET",
 ) -> Answer:
-    """The answer to the bytes of one request."""
-    return _ask_with_retry(host, address, payload, "GET", deadline_s)
+    """The answer to the bytes of one request.
+
+    After silence, it is asked again and waits longer, in case the machine is busy.
+    """
+    answer = _ask(host, address, payload, method, SILENCE_S, deadline_s)
+    if answer.first is not None or not answer.in_time:
+        return answer
+    return _ask(host, address, payload, method, PATIENCE_S, deadline_s)
 
 
 def first_answer(
@@ -168,16 +185,6 @@ def _ask(
     return Answer(received, size_bytes, start, exchange.closed, exchange.in_time)
 
 
-def _ask_with_retry(
-    host: Host, address: tuple[str, int], payload: bytes, method: str, deadline_s: float
-) -> Answer:
-    """Ask; after silence, ask again and wait longer, in case the machine is busy."""
-    answer = _ask(host, address, payload, method, SILENCE_S, deadline_s)
-    if answer.first is not None or not answer.in_time:
-        return answer
-    return _ask(host, address, payload, method, PATIENCE_S, deadline_s)
-
-
 def _request(
     headers: str = "", *, method: str = "GET", path: str = "/", version: str = "HTTP/1.1"
 ) -> bytes:
@@ -198,3 +205,86 @@ def _head_behavior(answer: Answer) -> str | None:
     if answer.first.status != 200:
         return "refuses"
     return "body" if answer.received_bytes > answer.first.head_bytes else "empty"
+
+
+def workload_fault(
+    host: Host, address: tuple[str, int], workload: Workload, deadline_s: float = DEADLINE_S
+) -> str | None:
+    """The first request that gets a wrong answer, and how; None if all are right.
+
+    Each request is sent on a new connection that lasts `deadline_s` at most.
+    """
+    for about, sample in _requests(workload):
+        fault = _answer_fault(host, address, sample, deadline_s)
+        if fault is not None:
+            return _described(workload, about, sample, fault)
+    return None
+
+
+def growth_fault(
+    host: Host,
+    process: str,
+    address: tuple[str, int],
+    workload: Workload,
+    deadline_s: float = DEADLINE_S,
+) -> str | None:
+    """The first check that is repeated and gets a wrong answer, or makes memory grow too much.
+
+    Memory has to grow too much in each of `GROWTH_ROUNDS` rounds: several worker processes each
+    fill a heap in the first round, and a server that keeps what it gets grows again.
+    """
+    for check, sample in workload.checked():
+        if check.growth_mib_max is None:
+            continue
+        for _ in range(GROWTH_ROUNDS):
+            before_bytes = host.usage(process).memory_bytes
+            for _ in range(check.repeat):
+                fault = _answer_fault(host, address, sample, deadline_s)
+                if fault is not None:
+                    return _described(workload, check.about, sample, fault)
+            growth_mib = (host.usage(process).memory_bytes - before_bytes) / (1 << 20)
+            if growth_mib <= check.growth_mib_max:
+                break
+        else:
+            fault = (
+                f"its memory grew by {growth_mib:.0f} MiB, "
+                f"expected {check.growth_mib_max} MiB or less"
+            )
+            return _described(workload, check.about, sample, fault)
+    return None
+
+
+def _answer_fault(
+    host: Host, address: tuple[str, int], sample: Sample, deadline_s: float
+) -> str | None:
+    begun_s = host.now_s()
+    answer = ask_payload(host, address, sample.payload("Connection: close"), deadline_s)
+    took_s = host.now_s() - begun_s
+    if answer.first is None and answer.unreadable is not None:
+        return answer.unreadable
+    fault = sample_fault(sample, answer.first)
+    if fault is None and took_s * 1000 < sample.after_ms:
+        return (
+            f"expected the answer after {sample.after_ms:g} ms or more, "
+            f"got it after {took_s * 1000:.1f} ms"
+        )
+    return fault
+
+
+def _described(workload: Workload, about: str, sample: Sample, fault: str) -> str:
+    return f"workload {workload.name}, {about}: {sample.method} {sample.path}: {fault}"
+
+
+def sample_fault(sample: Sample, response: Response | None) -> str | None:
+    """What is wrong with the answer to one request of a workload; None if it is right."""
+    if response is None:
+        return "no readable HTTP response"
+    media_type = response.headers.get("content-type", "")
+    return sample.fault(response.status, media_type, response.body)
+
+
+def _requests(workload: Workload) -> Iterator[tuple[str, Sample]]:
+    """All that is sent, each with what it tries."""
+    for sample in workload.samples(SAMPLES if workload.variables else 1):
+        yield "as loaded", sample
+    yield from workload.hostile()

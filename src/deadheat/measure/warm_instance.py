@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.lifecycle import Instance, Workers
 from deadheat.measure.load_process import LoadProcess
 from deadheat.measure.warm_up import Warmed
-from deadheat.measure.workers import Workers
 from deadheat.workload import Level
 
 

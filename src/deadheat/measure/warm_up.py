@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from deadheat.errors import DeadheatError
-from deadheat.host import ProcessSpec
-from deadheat.load import LoadResult, LoadSpec
-from deadheat.measure.compiler import InstanceCompiler
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import load_once
 from deadheat.measure.trial import unread, workload_of
@@ -26,6 +24,35 @@ RATE_WINDOWS = 4  # that the length of the next chunk is computed from
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
 
 Load = Callable[[float], LoadResult]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceCompiler:
+    """The compiler threads of an instance, if it is ours and has any that can be seen.
+
+    A server on one CPU shares it with its compiler: with 200 threads, Spring Boot is not warm after
+    30 s of load. While it warms up, its compiler may use the other CPUs too. They send the load,
+    and have time to spare as long as the server is slow. The server's other threads stay where they
+    are. So its rate is what its own CPUs give, and a JVM does not count more of them.
+    """
+
+    world: World
+    instance: Instance
+
+    def busy_s(self) -> float | None:
+        """Time that its threads ran or waited for a CPU so far; None if there are none to see."""
+        process = self.instance.process
+        return self.world.server_host.compiler_busy_s(process) if process else None
+
+    def spread(self) -> None:
+        """Let its threads run on every CPU of the host; threads that start later do not."""
+        if self.instance.process:
+            self.world.server_host.place_compiler(self.instance.process, None)
+
+    def confine(self) -> None:
+        """Put its threads back on the CPUs of the server."""
+        if self.instance.process:
+            self.world.server_host.place_compiler(self.instance.process, self.world.server_cpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +261,9 @@ def _engine_load(
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
         workload=workload.for_engine() if workload else None,
-        arguments=unread(instance.contender, world.engine.name),
+        arguments=unread(instance.contender, Engine.name),
     )
-    if world.more_loads:
-        return load_once(world, spec)
-    done = world.load_host.run(
-        ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s
-    )
-    return world.engine.parse(spec, done, world.engine_version)
+    return load_once(world, spec)
 
 
 def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:

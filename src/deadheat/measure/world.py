@@ -1,4 +1,4 @@
-"""`World`: the hosts, CPUs and load generator of one campaign."""
+"""`World`: the hosts, CPUs and load generator of one campaign, and the link between the hosts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,35 @@ from pathlib import Path
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.load import Engine, Generator
+from deadheat.load import Engine, Generator, LoadResult, LoadSpec
 from deadheat.measure.database import Database
-from deadheat.measure.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What the null server reaches over it: an upper bound for every server.
+
+    `round_trip_us` is the time of one request on an open connection, `bytes_per_s` the rate of
+    large answers on a few connections.
+    """
+
+    round_trip_us: float
+    bytes_per_s: float
+
+    def share(self, spec: LoadSpec, result: LoadResult) -> tuple[float, str]:
+        """How much of the link a load used, at most 1 or a little more, and of what.
+
+        In a closed loop, N connections with a round trip of T get at most N / T answers a second
+        (Little, 1961); a connection for each request takes two round trips.
+        """
+        shares = []
+        if result.bytes_in is not None and result.elapsed_s:
+            shares.append((result.bytes_in / result.elapsed_s / self.bytes_per_s, "bandwidth"))
+        if spec.rate_per_s is None:
+            trips = 1 if spec.keep_alive else 2
+            most_per_s = spec.connections * 1e6 / (trips * self.round_trip_us)
+            shares.append((result.rate_per_s / most_per_s, "round trip"))
+        return max(shares, default=(0.0, "bandwidth"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,42 +52,34 @@ class LoadSide:
 class World:
     """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs.
 
-    On two machines, `server_address` is the server host's as the load host sees it, and servers
-    listen there. `load_logs` and `null_server_engine` are paths of the host that uses them.
-    `more_loads` are further load hosts; each has an equal part of the connections.
+    On two machines, `server_address` is the server host's as the load hosts see it, and servers
+    listen there. `loads` has each machine that sends load; several have equal parts of the
+    connections. `server_engine` is our engine on the server host, which is the controls there;
+    `logs` is a folder there.
     """
 
     server_host: Host
-    load_host: Host
     server_cpus: tuple[int, ...]
-    load_cpus: tuple[int, ...]
+    loads: tuple[LoadSide, ...]
     generator: Generator
     generator_version: str
-    engine: Engine
     engine_version: str
+    server_engine: Engine
     logs: Path
     database: Database | None = None  # None: no workload can have one
     server_address: str = "127.0.0.1"
-    load_logs: Path | None = None  # None: `logs`
-    null_server_engine: Engine | None = None  # None: `engine`
     link: Link | None = None  # None: on one machine
-    more_loads: tuple[LoadSide, ...] = ()
     port: int | None = None  # of every server, as published; None: a free one
+
+    @property
+    def load(self) -> LoadSide:
+        """The side that loads alone: on one machine, and with a generator that is not ours."""
+        return self.loads[0]
 
     @property
     def beside(self) -> bool:
         """Whether the load runs on the server's machine."""
-        return self.load_host is self.server_host
-
-    @property
-    def loads(self) -> tuple[LoadSide, ...]:
-        """All machines that send load."""
-        logs = self.load_logs or self.logs
-        return (LoadSide(self.load_host, self.load_cpus, self.engine, logs), *self.more_loads)
-
-    @property
-    def engine_of_controls(self) -> Engine:
-        return self.null_server_engine or self.engine
+        return self.load.host is self.server_host
 
 
 def by_role(loads: Sequence[LoadSide]) -> dict[str, LoadSide]:

@@ -2,26 +2,68 @@
 
 import difflib
 from pathlib import Path
+from typing import Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
-from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup
-from deadheat.protocol.origin import Origin
-from deadheat.protocol.recovery import Recovery
+from deadheat.protocol.model import (
+    KINDS,
+    AloneProtocol,
+    AnyProtocol,
+    Entry,
+    Fixed,
+    Origin,
+    Protocol,
+    Recovery,
+    Repetitions,
+    Restart,
+    SearchProtocol,
+    Settle,
+    SliceProtocol,
+    SliceRule,
+    StoredProtocol,
+    TrialProtocol,
+    Warmup,
+    protocol_of,
+)
 
 __all__ = [
+    "AloneProtocol",
+    "AnyProtocol",
     "Entry",
+    "Fixed",
     "Origin",
     "Protocol",
     "Recovery",
+    "Repetitions",
     "Restart",
-    "Stopping",
+    "SearchProtocol",
+    "Settle",
+    "SliceProtocol",
+    "SliceRule",
+    "StoredProtocol",
+    "TrialProtocol",
     "Warmup",
     "amend",
+    "load_as",
     "load_protocol",
     "protocol_names",
+    "protocol_of",
 ]
+
+
+P = TypeVar("P", SliceProtocol, AloneProtocol, SearchProtocol)
+
+
+class _Kind(BaseModel):
+    """The key that says which others a protocol has."""
+
+    model_config = ConfigDict(strict=True)
+
+    kind: Literal["slices", "alone", "search"]
 
 
 def protocol_names(root: Path) -> list[str]:
@@ -42,7 +84,20 @@ def load_protocol(root: Path, name: str) -> Protocol:
             f"--protocol {name}: no file {path}",
             f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}",
         )
-    protocol = read_toml(path, Protocol)
+    protocol = read_toml(path, KINDS[read_toml(path, _Kind).kind])
     if protocol.name != path.stem:
         raise file_fault(path, [(("name",), f"expected the name of the file, {path.stem!r}")])
+    return protocol
+
+
+def load_as(root: Path, name: str, kind: type[P]) -> P:
+    """Read a protocol as `load_protocol` does. Raises `DeadheatError` for one of another kind."""
+    protocol = load_protocol(root, name)
+    if not isinstance(protocol, kind):
+        wanted = kind.model_fields["kind"].annotation
+        raise DeadheatError(
+            f"--protocol {name}: its kind is {protocol.kind!r}, and here it has to be "
+            f"{get_args(wanted)[0]!r}",
+            "`deadheat protocols` lists others",
+        )
     return protocol

@@ -1,26 +1,38 @@
 """Amends a protocol with values from the command line; a replay lists each of them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
 from deadheat.errors import DeadheatError
-from deadheat.protocol.model import SCALE_MAX, Protocol
+from deadheat.protocol.model import (
+    SCALE_MAX,
+    AloneProtocol,
+    Fixed,
+    Protocol,
+    SliceProtocol,
+)
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
-UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections, to settle
 GENERATOR_OPTIONS = ("arguments", "request_cap")  # for the protocol's own generator only
+ALONE_HAS_NO = {
+    "budget_s": "each server has a fixed number of repetitions",
+    "invocations": "`restart` in the protocol says when a server starts anew",
+    "margin": "servers that run alone have no intervals",
+}
+
+P = TypeVar("P", bound=Protocol)
 
 
 def amend(
-    protocol: Protocol,
+    protocol: P,
     changes: Mapping[str, object],
     stopping: Mapping[str, object],
     scale: float = 1.0,
     lift_cap: bool = False,
-) -> Protocol:
+) -> P:
     """The protocol with these values instead of its own, checked again.
 
     None leaves a value of the protocol unchanged. `scale` multiplies every duration.
@@ -32,22 +44,17 @@ def amend(
             "0.1 makes every duration a tenth",
         )
     given = {key: value for key, value in changes.items() if value is not None}
-    stop = {key: value for key, value in stopping.items() if value is not None}
     values = protocol.model_dump() | given
-    values["stopping"] = values["stopping"] | stop
-    if lift_cap:
-        values["request_cap"] = None
-    if values["generator"] != protocol.generator:
-        values |= {name: Protocol.model_fields[name].default for name in GENERATOR_OPTIONS}
-    if values["slices"] and values["generator"] != "engine":
-        values |= {"slices": None, **_unsliced(values), **given}
-    if values["slices"] and ("duration_s" in given or scale != 1):
+    if stop := {key: value for key, value in stopping.items() if value is not None}:
+        values["stopping"] = _stopping(protocol, values.get("stopping", {}), stop)
+    _use_generator(protocol, values, lift_cap)
+    if isinstance(protocol, SliceProtocol) and ("duration_s" in given or scale != 1):
         values["slices"] = values["slices"] | {"shortest_s": None}
     _scale(values, scale)
-    if protocol.origin is not None:
+    if isinstance(protocol, AloneProtocol) and protocol.origin is not None:
         values["deviations"] = [*protocol.deviations, *_deviations(protocol, values)]
     try:
-        return Protocol.model_validate(values)
+        return cast(P, type(protocol).model_validate(values))
     except ValidationError as error:
         raise DeadheatError(
             f"protocol {protocol.name} with these options: {faults_text(error, values)}",
@@ -55,12 +62,52 @@ def amend(
         ) from error
 
 
-def _unsliced(values: Mapping[str, Any]) -> dict[str, float]:
-    """The length of a trial in place of slices; repetitions are as long as those of a block."""
-    if values["stopping"]["kind"] == "settle":
-        return UNSLICED
-    load_s = values["slices"]["rounds"] * values["duration_s"]
-    return UNSLICED | {"duration_s": float(max(1, round(load_s)))}
+def _stopping(
+    protocol: Protocol, own: Mapping[str, Any], given: Mapping[str, object]
+) -> dict[str, Any]:
+    """When a run ends, with what is given. Repetitions end a race without a budget."""
+    if isinstance(protocol, AloneProtocol):
+        for key in given:
+            if key in ALONE_HAS_NO:
+                raise DeadheatError(
+                    f"{_flag(key)}: protocol {protocol.name} runs one server after the other: "
+                    f"{ALONE_HAS_NO[key]}",
+                    f"omit {_flag(key)}",
+                )
+        return {**own, **given}
+    if "repetitions" in given and own.get("kind") != "fixed":
+        own = {name: own[name] for name in own if name in Fixed.model_fields} | {"kind": "fixed"}
+    merged = {**own, **given}
+    if merged.get("kind") == "fixed" and "budget_s" in given:
+        raise DeadheatError(
+            f"--budget: protocol {protocol.name} ends after {merged['repetitions']} repetitions, "
+            "however long they take",
+            "omit --budget, or use --protocol settle without --repetitions",
+        )
+    return merged
+
+
+def _flag(key: str) -> str:
+    return f"--{key.removesuffix('_s')}"
+
+
+def _use_generator(protocol: Protocol, values: dict[str, Any], lift_cap: bool) -> None:
+    """Our engine measures in slices; another one sends whole loads, as in replays."""
+    name = values["generator"]
+    if not isinstance(protocol, AloneProtocol):
+        if name != "engine":
+            raise DeadheatError(
+                f"--generator {name}: protocol {protocol.name} needs our engine: "
+                f"{name} cannot send the short loads of a race",
+                f"omit --generator; a replay loads with {name}, such as "
+                "deadheat run --protocol kzmake-2018 --generator " + name,
+            )
+        return
+    if lift_cap:
+        values["request_cap"] = None
+    if name != protocol.generator:
+        fields = AloneProtocol.model_fields
+        values |= {option: fields[option].default for option in GENERATOR_OPTIONS}
 
 
 def _scale(values: dict[str, Any], scale: float) -> None:
@@ -68,14 +115,14 @@ def _scale(values: dict[str, Any], scale: float) -> None:
     if scale == 1:
         return
     values["duration_scale"] *= scale
-    for name in ("duration_s", "discard_s"):
+    for name in {"duration_s", "discard_s"} & values.keys():
         values[name] *= scale
     values["warmup"] = values["warmup"] | {"duration_s": values["warmup"]["duration_s"] * scale}
     if values["generator"] in WHOLE_SECONDS:
         values["duration_s"] = float(max(1, round(values["duration_s"])))
 
 
-def _deviations(protocol: Protocol, values: Mapping[str, Any]) -> list[str]:
+def _deviations(protocol: AloneProtocol, values: Mapping[str, Any]) -> list[str]:
     """How a replay differs from what was published, except for its scale."""
     deviations = []
     if values["generator"] != protocol.generator:

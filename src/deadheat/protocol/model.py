@@ -1,18 +1,27 @@
-"""What `protocols/NAME.toml` may say: what to measure, as data."""
+"""What `protocols/NAME.toml` may say: what to measure, in one of three ways.
+
+`kind` says which: a race in slices, servers that run alone, or a search for a rate. Each has its
+own keys.
+"""
 
 import math
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deadheat.catalog.manifest import COUNT_MAX, WEEK_S, Count, Name, Seconds, Strict, Text, Texts
-from deadheat.protocol.origin import Origin
-from deadheat.protocol.recovery import Recovery
+from deadheat.catalog.manifest import WEEK_S, Count, Name, Seconds, Strict, Text, Texts
 from deadheat.workload import HELLO, Level, Workload
 
 SCALE_MAX = 1000.0
 
 Restart = Literal["never", "repetition", "level"]
+Aggregate = Literal["median", "mean", "best"]
+Workloads = Annotated[tuple[Workload, ...], Field(max_length=20, strict=False)]
+MARGIN, CONFIDENCE = 0.03, 0.95
+Margin = Annotated[float, Field(gt=0, lt=0.5)]
+Confidence = Annotated[float, Field(gt=0.5, lt=1)]
+Discard = Annotated[float, Field(ge=0, le=WEEK_S)]
 
 
 class Warmup(Strict):
@@ -25,27 +34,43 @@ class Warmup(Strict):
     limit_s: Seconds = 10  # steady: give up, and say so, after this long
 
 
-class Stopping(Strict):
-    """When a campaign ends."""
+class Settle(Strict):
+    """A race ends when every neighboring pair is decided, or when its budget is spent."""
 
-    kind: Literal["fixed", "settle"]  # settle: when every neighbouring pair is decided
-    question: Literal["order", "slower"] = "order"  # settle: slower: is the second, of two?
-    repetitions: Count = 3  # fixed: blocks in all
-    invocations: Count = 1  # fresh starts over which the blocks are spread
-    blocks_min: int = Field(default=4, ge=2, le=COUNT_MAX)  # settle: per invocation, before a look
-    margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    resolution: float = Field(default=0.03, gt=0, lt=1)  # slices: and until this is detectable
-    half_width: float = Field(default=0.1, gt=0)  # slices: and until ratios are known so
-    budget_s: Seconds = 300  # settle: start to end, builds apart
+    kind: Literal["settle"]
+    question: Literal["order", "slower"] = "order"  # slower: is the second, of two?
+    invocations: Count = 1  # instances of each contender, if the budget allows
+    margin: Margin = MARGIN  # closer than this is equivalent
+    confidence: Confidence = CONFIDENCE
+    resolution: float = Field(default=0.03, gt=0, lt=1)  # and until this is detectable
+    half_width: float = Field(default=0.1, gt=0)  # and until ratios are known so
+    budget_s: Seconds = 300  # start to end, builds apart
 
     @property
     def time_limit_s(self) -> float:
-        """The budget; a fixed number of repetitions has none."""
-        return self.budget_s if self.kind == "settle" else math.inf
+        return self.budget_s
 
 
-class Slices(Strict):
+class Repetitions(Strict):
+    """Every contender is measured so often."""
+
+    kind: Literal["fixed"]
+    repetitions: Count = 3
+
+
+class Fixed(Repetitions):
+    """A race ends when every contender has so many blocks, spread over so many instances."""
+
+    invocations: Count = 1
+    margin: Margin = MARGIN
+    confidence: Confidence = CONFIDENCE
+
+    @property
+    def time_limit_s(self) -> float:
+        return math.inf
+
+
+class SliceRule(Strict):
     """How a race is cut into short loads, close together. The protocol has their duration."""
 
     shortest_s: float | None = Field(default=None, gt=0)  # where the budget is short
@@ -74,55 +99,56 @@ class Entry(Strict):
     label: Text | None = None  # as published
 
 
-class Protocol(Strict):
-    """One file of `protocols/`."""
+class Origin(Strict):
+    """`[origin]`: facts about the published comparison that are not settings."""
+
+    figures: Name  # published/FIGURES.csv; manifests name it in [[published]]
+    command: Text  # of the load generator, as published
+    body: Text  # of the published response; all our servers send the same one
+    client_host: Literal["same", "another"]
+    port: int | None = Field(default=None, ge=1, le=65535)  # that the servers listened on
+    server: Text  # the published machine under test
+    client: Text | None = None  # the published load host, if it was another machine
+    aggregate_stated: bool = True  # the page says which repetition it shows
+    sysctl: dict[str, str] = Field(default={})  # settings of the published machines
+    open_files: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    sources: Texts  # of these facts
+
+
+class Recovery(Strict):
+    """`[recovery]`: watch the server until it is idle, then probe until it is fast again."""
+
+    idle_cpus: float = Field(default=0.05, gt=0)  # CPUs in use; a server that uses no more is idle
+    watch_s: Seconds = 60  # longest watch after one trial
+    probe_s: Seconds = 1  # duration of one probe
+    rate_share: float = Field(default=0.9, gt=0, le=1)  # of the first trial's rate
+    limit_s: Seconds = 120  # longest recovery; the series ends after it
+
+
+class AnyProtocol(Strict):
+    """What every protocol says."""
 
     name: Name
     about: Text
-    generator: Literal["engine", "wrk", "ab"] = "engine"
-    arguments: Texts = ()  # passed on to the generator as they are
     threads: Count = 1  # of the generator
     connections: Annotated[tuple[Count, ...], Field(min_length=1, max_length=100, strict=False)]
     keep_alive: bool = True
     duration_s: Seconds  # of one trial, or of one slice, as counted
-    discard_s: float = Field(default=0, ge=0, le=WEEK_S)  # of each trial's beginning, not counted
     timeout_s: Seconds = 5  # of one request
-    request_cap: int | None = Field(default=None, ge=1, le=2**31 - 1)  # of ab alone
-    order: Literal["random", "listed"] = "random"
-    residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
-    at_once: Count | None = None  # frozen; None: as many as memory holds
-    restart: Restart = "never"  # alone only: which trials of a server share a process
-    restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
-    aggregate: Literal["median", "mean", "best"] = "median"
     awake: bool = False  # keep idle CPUs awake, where the machine allows it
-    controls: bool = True  # the null server, and with it the client's ceiling, in every block
     warmup: Warmup
-    stopping: Stopping
-    slices: Slices | None = None  # None: a trial is one load, with new connections
-    contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
-    notes: Texts = ()
-    origin: Origin | None = None  # of a replay
-    recovery: Recovery | None = None  # alone only: after each trial
     duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
-    deviations: Texts = ()  # from the file, as asked for on the command line
-    workloads: Annotated[tuple[Workload, ...], Field(max_length=20, strict=False)] = ()  # (): hello
+    workloads: Workloads = ()  # (): hello
 
     @property
     def label(self) -> str:
-        """The name with all that a reader must not overlook.
-
-        `replay of kzmake-2018, best of 5, scaled 0.1`; that of a protocol that replays nothing
-        begins with its name.
-        """
+        """The name with all that a reader must not overlook."""
         parts = [self.name]
-        if self.origin is not None:
-            repetitions = self.stopping.repetitions
-            parts = [f"replay of {self.name}", f"{self.aggregate} of {repetitions}"]
         if self.duration_scale != 1:
             parts.append(f"scaled {self.duration_scale:g}")
         if (names := self.workload_names) != (HELLO,):
             parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
-        return ", ".join([*parts, *self.deviations])
+        return ", ".join(parts)
 
     @property
     def workload_names(self) -> tuple[str, ...]:
@@ -164,50 +190,110 @@ class Protocol(Strict):
                 "workloads: expected at most one with a database, because DATABASE_URL names one: "
                 f"got {', '.join(databases)}"
             )
-        if len(names) > 1 and self.residency == "alone":
-            raise ValueError(
-                "workloads: several need residency = 'frozen': a server that runs alone is "
-                "measured with one"
-            )
         return self
 
+
+class ByEngine(AnyProtocol):
+    """What our engine loads, and no published comparison did."""
+
+    generator: Literal["engine"] = "engine"
+    aggregate: ClassVar[Aggregate] = "median"
+    origin: ClassVar[None] = None
+    recovery: ClassVar[None] = None
+    restarts: ClassVar[Mapping[str, Restart]] = {}
+    contenders: ClassVar[tuple[Entry, ...]] = ()
+    notes: ClassVar[tuple[str, ...]] = ()
+    deviations: ClassVar[tuple[str, ...]] = ()
+
+
+class SliceProtocol(ByEngine):
+    """A race in slices: all contenders are up, and one of them runs at a time."""
+
+    kind: Literal["slices"]
+    slices: SliceRule = SliceRule()
+    stopping: Annotated[Settle | Fixed, Field(discriminator="kind")]
+    at_once: Count | None = None  # contenders that are up; None: as many as memory holds
+    controls: bool = True  # the null server, and with it the client's ceiling, in every block
+
+
+class SearchProtocol(ByEngine):
+    """A search for the highest offered rate that holds an objective, server by server."""
+
+    kind: Literal["search"]
+    discard_s: Discard = 0  # of each trial's beginning, not counted
+    controls: ClassVar[bool] = False
+
+
+class AloneProtocol(AnyProtocol):
+    """One server after the other, as published comparisons did: each trial is one load."""
+
+    kind: Literal["alone"]
+    generator: Literal["engine", "wrk", "ab"] = "engine"
+    arguments: Texts = ()  # passed on to the generator as they are
+    request_cap: int | None = Field(default=None, ge=1, le=2**31 - 1)  # of ab alone
+    discard_s: Discard = 0  # of each trial's beginning, not counted
+    stopping: Repetitions
+    order: Literal["random", "listed"] = "random"
+    restart: Restart = "never"  # which trials of a server share a process
+    restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
+    aggregate: Aggregate = "median"
+    controls: bool = True  # the null server first, and with it the client's ceiling
+    contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
+    notes: Texts = ()
+    origin: Origin | None = None  # of a replay
+    recovery: Recovery | None = None  # after each trial
+    deviations: Texts = ()  # from the file, as asked for on the command line
+    workloads: Annotated[tuple[Workload, ...], Field(max_length=1, strict=False)] = ()
+
+    @property
+    def label(self) -> str:
+        """`replay of kzmake-2018, best of 5, scaled 0.1`, with the deviations of a replay."""
+        label = super().label
+        if self.origin is not None:
+            _, *more = label.split(", ")
+            repetitions = f"{self.aggregate} of {self.stopping.repetitions}"
+            label = ", ".join([f"replay of {self.name}", repetitions, *more])
+        return ", ".join([label, *self.deviations])
+
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        if self.stopping.kind == "settle" and self.residency != "frozen":
-            raise ValueError(
-                "stopping.kind = 'settle' needs residency = 'frozen': "
-                "its comparisons are paired block by block"
-            )
-        if self.aggregate == "best" and self.stopping.kind == "settle":
-            raise ValueError("aggregate = 'best' is for replays: settle compares medians")
+    def _agrees_with_its_generator(self) -> Self:
         if self.request_cap is not None and self.generator != "ab":
             raise ValueError(f"request_cap needs generator = 'ab': {self.generator} has none")
-        if self.residency == "frozen":
-            for name in ("restart", "restarts", "recovery"):
-                if getattr(self, name) not in ("never", {}, None):
-                    raise ValueError(f"{name} needs residency = 'alone'")
-        elif self.stopping.invocations > 1:
-            raise ValueError(
-                "stopping.invocations needs residency = 'frozen': restart says when a server "
-                "that runs alone is started anew"
-            )
-        if self.slices is not None and not (
-            self.residency == "frozen" and self.generator == "engine"
-        ):
-            raise ValueError("slices need residency = 'frozen' and generator = 'engine'")
-        if self.slices is not None and self.duration_s <= self.slices.discard_s:
-            raise ValueError(
-                f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
-                f"{self.slices.discard_s:g}: a slice has to outlast its start"
-            )
-        names = ", ".join(self.workload_names)
         if self.workloads and self.generator != "engine":
             raise ValueError(
-                f"workload {names} needs generator = 'engine': "
+                f"workload {self.workload_names[0]} needs generator = 'engine': "
                 f"{self.generator} does not compare answers with their requests"
             )
         if self.workloads and self.origin is not None:
-            raise ValueError(f"workload {names}: a replay has its own request")
+            raise ValueError(f"workload {self.workload_names[0]}: a replay has its own request")
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self
+
+
+class TrialProtocol(ByEngine):
+    """A race of whole trials, as version 0.1 had it: stored runs are read, and none is run."""
+
+    kind: Literal["trials"]
+    discard_s: Discard = 0
+    stopping: Annotated[Settle | Fixed, Field(discriminator="kind")]
+    at_once: Count | None = None
+    controls: bool = True
+
+
+Protocol = SliceProtocol | AloneProtocol | SearchProtocol
+StoredProtocol = Protocol | TrialProtocol
+KINDS: Mapping[str, type[SliceProtocol] | type[AloneProtocol] | type[SearchProtocol]] = {
+    "slices": SliceProtocol,
+    "alone": AloneProtocol,
+    "search": SearchProtocol,
+}
+STORED_KINDS: Mapping[str, type[StoredProtocol]] = {**KINDS, "trials": TrialProtocol}
+
+
+def protocol_of(values: Mapping[str, Any]) -> StoredProtocol:
+    """The protocol that a run stored, by its kind. Raises `ValueError`."""
+    kind = values.get("kind") if isinstance(values, Mapping) else None
+    if not isinstance(kind, str) or kind not in STORED_KINDS:
+        raise ValueError(f"unknown kind {kind!r}")
+    return STORED_KINDS[kind].model_validate(values)

@@ -18,10 +18,12 @@ from starlette.routing import Route
 
 from deadheat.errors import DeadheatError
 from deadheat.report.model.runs import find_run
-from deadheat.serve import listing, live, timeline
+from deadheat.serve import live
 from deadheat.serve.access import LOOPBACK, HeadersMiddleware, TokenMiddleware
 from deadheat.serve.document import PACKING
 from deadheat.serve.markup import message, policy
+from deadheat.serve.runs import listing_page
+from deadheat.serve.servers import timeline_page
 from deadheat.store import Store
 
 ASSETS = {"live.js": "text/javascript", "site.css": "text/css"}
@@ -65,7 +67,7 @@ class _Site:
 
     async def index(self, request: Request) -> Response:
         query = request.query_params.get("q", "")
-        return _page(await self._read(partial(listing.page, wanted=query)))
+        return _page(await self._read(partial(listing_page, wanted=query)))
 
     async def run(self, request: Request) -> Response:
         return _page(await self._of_run(request, live.page))
@@ -84,7 +86,7 @@ class _Site:
 
     async def server(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return _page(await self._read(partial(timeline.page, name=name)))
+        return _page(await self._read(partial(timeline_page, name=name)))
 
     async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
         prefix = request.path_params["run"]

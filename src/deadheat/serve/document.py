@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.audit.view import with_defects
+from deadheat.audit.audit import with_defects
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
+from deadheat.protocol import Settle
+from deadheat.report import format
 from deadheat.report.formats import page as report_page
 from deadheat.serve.document import Document, document_of
-from deadheat.serve.time_left import time_left
 from deadheat.store import Store
-from deadheat.store.listing import RunSummary, run_progress, run_summary
+from deadheat.store.listing import RunProgress, RunSummary, run_progress, run_summary
 
 INTERVAL_S = 2.0
 CACHED_MAX = 8  # documents
@@ -128,3 +129,21 @@ def _event(run: RunSummary, left: str | None, cpu_ms: float) -> str:
         "document_cpu_ms": cpu_ms,
     }
     return f"data: {json.dumps(values)}\n\n"
+
+
+def time_left(run: RunProgress) -> str | None:
+    """`at most 2 min` for a race with a budget, `about 2 min` for repetitions, as of its last
+    trial. None before a trial, and where nothing is known."""
+    stopping, elapsed_s = getattr(run.protocol, "stopping", None), run.last_trial_at_s
+    if stopping is None or elapsed_s is None:  # a search has no rule
+        return None
+    if isinstance(stopping, Settle):
+        return f"at most {_duration(stopping.budget_s - elapsed_s)}"
+    planned = run.contenders * len(run.protocol.levels) * stopping.repetitions
+    if not run.trials or planned < run.trials:
+        return None
+    return f"about {_duration(elapsed_s * (planned / run.trials - 1))}"
+
+
+def _duration(left_s: float) -> str:
+    return format.duration(max(1, round(left_s)))

@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Collection, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from deadheat.stats.alpha_spending import Level
-from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.host_pairs import Contrasts, HostPairFit
 from deadheat.stats.model_ranking import ModelRatios
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Pair, Ranking, _rows, _verdicts
+from deadheat.stats.ranking import Ranking, competitors, linked_order, ranking_of
 from deadheat.stats.ratio import RatioInterval, Ratios
-from deadheat.stats.rounding import falling, without_rounding
+from deadheat.stats.rounding import without_rounding
 
 
 class HostPairRatios(ModelRatios):
@@ -46,38 +44,18 @@ def rank_over_host_pairs(
     model, not in the order. There is no effort: more time on these hosts does not shrink the
     variance between them.
     """
-    effect = fit.contenders.effect
-    if len(names) != len(effect) or len(set(names)) != len(names):
-        raise ValueError(f"{len(effect)} contenders need as many distinct names")
-    competing = np.array([name not in controls for name in names], dtype=bool)
-    field = np.flatnonzero(competing & np.isfinite(effect))
-    linked = np.isfinite(fit.contenders.variance[np.ix_(field, field)]).sum(axis=1) > 1
-    field = field[linked | (len(field) == 1)]
-    order = field[falling(effect[field])]
-    fits = pair_fits(fit.contenders).of(order)
-    level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1))
-    ratios = HostPairRatios(fits, level)
-    verdicts = _verdicts(ratios, margin)
-    named = [names[k] for k in order]
-    probability = fits.probability_faster()
-    pairs = tuple(
-        Pair(
-            faster=named[a],
-            slower=named[b],
-            verdict=verdicts[a, b],
-            ratio=ratios.interval(a, b),
-            probability_faster=float(probability[a, b]),
-            effort=None,
-        )
-        for a, b in combinations(range(len(named)), 2)
-    )
-    return Ranking(
-        rows=_rows(ratios, verdicts, named, np.exp(fit.level + effect[order])),
-        pairs=pairs,
-        unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
-        level=level,
+    effect, variance = fit.contenders.effect, fit.contenders.variance
+    competing = competitors(names, len(effect), controls)
+    order = linked_order(effect, variance, competing)
+    return ranking_of(
+        pair_fits(fit.contenders).of(order),
+        [names[k] for k in order],
+        np.exp(fit.level + effect[order]),
+        unranked=[name for k, name in enumerate(names) if competing[k] and k not in order],
         margin=margin,
-        minimum_detectable_effect=minimum_detectable_effect(fits, ratios.alpha_left),
+        confidence=confidence,
+        ratios_as=HostPairRatios,
+        more_time_helps=False,
     )
 
 

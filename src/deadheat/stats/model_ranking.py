@@ -5,14 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from deadheat.stats.alpha_spending import Level
 from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.distributions import Floats
-from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Decided, Ranking, _pairs, _rows, _verdicts, kept_pairs
+from deadheat.stats.ranking import Decided, Ranking, competitors, linked_order, ranking_of
 from deadheat.stats.ratio import Ratios
-from deadheat.stats.rounding import falling, without_rounding
+from deadheat.stats.rounding import without_rounding
 from deadheat.stats.slice_model import ModelFit
 
 TO_THE_END = 0.75  # of the most blocks of any contender
@@ -58,27 +56,19 @@ def rank_from_model(
     verdicts of earlier looks, which stay. ValueError for names that do not fit.
     """
     effects = fit.estimate
-    if len(names) != len(effects.log_rate) or len(set(names)) != len(names):
-        raise ValueError(f"{len(effects.log_rate)} contenders need as many distinct names")
-    competing = np.array([name not in controls for name in names], dtype=bool)
-    field = np.flatnonzero(competing & np.isfinite(effects.log_rate))
-    linked = np.isfinite(effects.variance[np.ix_(field, field)]).sum(axis=1) > 1
-    field = field[linked | (len(field) == 1)]
-    order = field[falling(effects.log_rate[field])]
-    fits = pair_fits(fit, effects).of(order)
-    names_in_order = [names[k] for k in order]
-    level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
-    ratios = ModelRatios(fits, level, kept_pairs(fits, names_in_order, decided or {}, margin))
-    verdicts = _verdicts(ratios, margin)
-    return Ranking(
-        rows=_rows(ratios, verdicts, names_in_order, np.exp(effects.log_rate[order])),
-        pairs=_pairs(ratios, verdicts, names_in_order, margin),
-        unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
-        level=level,
+    competing = competitors(names, len(effects.log_rate), controls)
+    order = linked_order(effects.log_rate, effects.variance, competing)
+    return ranking_of(
+        pair_fits(fit, effects).of(order),
+        [names[k] for k in order],
+        np.exp(effects.log_rate[order]),
+        unranked=[name for k, name in enumerate(names) if competing[k] and k not in order],
         margin=margin,
-        minimum_detectable_effect=minimum_detectable_effect(
-            fits.of(to_the_end(fit.blocks[order].astype(float))), ratios.alpha_left
-        ),
+        confidence=confidence,
+        share=share,
+        decided=decided,
+        ratios_as=ModelRatios,
+        detectable_by=to_the_end(fit.blocks[order].astype(float)),
     )
 
 

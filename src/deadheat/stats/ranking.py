@@ -151,23 +151,72 @@ def rank(
     """
     rates = np.asarray(rates, dtype=float)
     fits = fill_indirect(fit_pairs(rates, fewest_invocations))
-    if len(names) != fits.contenders or len(set(names)) != len(names):
-        raise ValueError(f"names {list(names)}: expected {fits.contenders} distinct ones")
-    competing = np.array([name not in controls for name in names], dtype=bool)
+    competing = competitors(names, fits.contenders, controls)
     order = _order(fits, rates, competing)
-    fits, names_in_order = fits.of(order), [names[k] for k in order]
-    level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
-    ratios = Ratios(fits, level, kept_pairs(fits, names_in_order, decided or {}, margin))
+    return ranking_of(
+        fits.of(order),
+        [names[k] for k in order],
+        np.nanmedian(rates[:, :, order], axis=(0, 1)) if len(order) else np.array([]),
+        unranked=[name for k, name in enumerate(names) if competing[k] and k not in order],
+        margin=margin,
+        confidence=confidence,
+        share=share,
+        decided=decided,
+    )
+
+
+def competitors(
+    names: Sequence[str], contenders: int, controls: Collection[str]
+) -> npt.NDArray[np.bool_]:
+    """Who competes: all but the controls. ValueError for names that do not fit."""
+    if len(names) != contenders or len(set(names)) != len(names):
+        raise ValueError(f"names {list(names)}: expected {contenders} distinct ones")
+    return np.array([name not in controls for name in names], dtype=bool)
+
+
+def ranking_of(
+    fits: PairFits,
+    names: Sequence[str],
+    rates_per_s: Floats,
+    *,
+    unranked: Sequence[str],
+    margin: float,
+    confidence: float,
+    share: float = 1.0,
+    decided: Decided | None = None,
+    ratios_as: type[Ratios] = Ratios,
+    detectable_by: npt.NDArray[np.intp] | None = None,
+    more_time_helps: bool = True,
+) -> Ranking:
+    """What `fits` say of contenders in their order, the fastest first; see `rank`.
+
+    `ratios_as` states the method. `detectable_by` has the places of the contenders that the
+    smallest detectable difference is read from; None: all. Without `more_time_helps`, no pair has
+    an effort.
+    """
+    level = Level(confidence, max(len(names) * (len(names) - 1) // 2, 1), share)
+    ratios = ratios_as(fits, level, kept_pairs(fits, names, decided or {}, margin))
     verdicts = _verdicts(ratios, margin)
-    medians = np.nanmedian(rates[:, :, order], axis=(0, 1)) if len(order) else np.array([])
+    seen = fits if detectable_by is None else fits.of(detectable_by)
     return Ranking(
-        rows=_rows(ratios, verdicts, names_in_order, medians),
-        pairs=_pairs(ratios, verdicts, names_in_order, margin),
-        unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
+        rows=_rows(ratios, verdicts, names, rates_per_s),
+        pairs=_pairs(ratios, verdicts, names, margin, more_time_helps),
+        unranked=tuple(unranked),
         level=level,
         margin=margin,
-        minimum_detectable_effect=minimum_detectable_effect(fits, ratios.alpha_left),
+        minimum_detectable_effect=minimum_detectable_effect(seen, ratios.alpha_left),
     )
+
+
+def linked_order(
+    log_rate: Floats, variance: Floats, competing: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.intp]:
+    """Rankable contenders of a model, fastest first: those with a rate that is linked to others."""
+    field = np.flatnonzero(competing & np.isfinite(log_rate))
+    linked = np.isfinite(variance[np.ix_(field, field)]).sum(axis=1) > 1
+    field = field[linked | (len(field) == 1)]
+    order: npt.NDArray[np.intp] = field[falling(log_rate[field])]
+    return order
 
 
 def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
@@ -246,7 +295,11 @@ def _groups(separated: npt.NDArray[np.bool_]) -> list[int]:
 
 
 def _pairs(
-    ratios: Ratios, verdicts: npt.NDArray[np.object_], names: Sequence[str], margin: float
+    ratios: Ratios,
+    verdicts: npt.NDArray[np.object_],
+    names: Sequence[str],
+    margin: float,
+    more_time_helps: bool,
 ) -> tuple[Pair, ...]:
     probability = ratios.fits.probability_faster()
     pairs = []
@@ -254,7 +307,7 @@ def _pairs(
         swap = ratios.fits.log_ratio[above, below] < 0
         a, b = (below, above) if swap else (above, below)
         verdict = verdicts[a, b]
-        undecided = verdict is Verdict.UNDECIDED
+        undecided = more_time_helps and verdict is Verdict.UNDECIDED
         pairs.append(
             Pair(
                 faster=names[a],

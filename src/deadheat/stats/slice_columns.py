@@ -62,6 +62,11 @@ class SliceColumns:
         return type(self)(names=self.names, **arrays)
 
     @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All arrays, in the order of the fields."""
+        return tuple(getattr(self, each.name) for each in fields(self)[1:])
+
+    @property
     def present(self) -> set[str]:
         """The names that have a slice."""
         return {self.names[place] for place in np.unique(self.contender)}
@@ -85,6 +90,13 @@ class SliceTable:
             place = self._places.setdefault(row.contender, len(self._places))
             for column, value in zip(self._columns, (place, *row[1:]), strict=True):
                 column.append(value)
+
+    def take(self, slices: SliceColumns) -> None:
+        """Add slices that are read already."""
+        places = [self._places.setdefault(name, len(self._places)) for name in slices.names]
+        owners = np.asarray(places, dtype=np.int64)[slices.contender]
+        for column, values in zip(self._columns, (owners, *slices.arrays[1:]), strict=True):
+            column.frombytes(values.tobytes())
 
     @property
     def columns(self) -> SliceColumns:

@@ -72,7 +72,9 @@ def _changed(
                     raise sqlite3.IntegrityError(f"{table}.{column} refers to another run")
                 row[column] = ids[referred][row[column]]
         if table == "run" and imported:
-            conclusion = parsed(Conclusion, row["conclusion"], row["id"], "conclusion")
+            conclusion = parsed(
+                Conclusion.model_validate, row["conclusion"], row["id"], "conclusion"
+            )
             row["conclusion"] = conclusion.changed(imported=imported).to_text()
         yield {**row, **owner}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deadheat.inflate import parse
-from deadheat.protocol import Protocol
+from deadheat.protocol import StoredProtocol, protocol_of
 from deadheat.store.parsing import StoreError, parsed
 from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
@@ -75,7 +75,7 @@ class RunProgress:
     contenders: int
     trials: int
     last_trial_at_s: float | None  # since the run's start
-    protocol: Protocol
+    protocol: StoredProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def run_progress(store: Store, run_id: str) -> RunProgress:
     """Raises `StoreError` if there is no run of that id, or if its protocol cannot be read."""
     for row in store.rows(PROGRESS, run_id):
         numbers = (row["contenders"], row["trials"], row["last_trial_at_s"])
-        return RunProgress(*numbers, parsed(Protocol, row["protocol"], run_id, "protocol"))
+        return RunProgress(*numbers, parsed(protocol_of, row["protocol"], run_id, "protocol"))
     raise StoreError(f"the store {store.path} has no run {run_id}")
 
 

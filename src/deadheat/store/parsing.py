@@ -1,9 +1,9 @@
 """What columns hold, as values; `StoreError` for what cannot be read, with its run and field."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
 from deadheat.errors import DeadheatError
@@ -11,7 +11,6 @@ from deadheat.inflate import parse
 
 Raw = TypeVar("Raw")
 Value = TypeVar("Value")
-Model = TypeVar("Model", bound=BaseModel)
 
 
 class StoreError(DeadheatError):
@@ -29,13 +28,14 @@ def decoded(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: s
         ) from error
 
 
-def parsed(model: type[Model], text: str, run_id: str, field_name: str) -> Model:
+def parsed(validate: Callable[[Any], Value], text: str, run_id: str, field_name: str) -> Value:
     """The column as a frozen value. Raises `StoreError`, also for what another version wrote."""
     values = decoded(parse, text, run_id, field_name)
     try:
-        return model.model_validate(values)
-    except ValidationError as error:
+        return validate(values)
+    except ValueError as error:
+        what = faults_text(error, values) if isinstance(error, ValidationError) else error
         raise StoreError(
-            f"run {run_id}: {field_name} cannot be read: {faults_text(error, values)}",
+            f"run {run_id}: {field_name} cannot be read: {what}",
             "the store or bundle is damaged, or another version of deadheat wrote it",
         ) from error

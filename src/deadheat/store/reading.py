@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
-from deadheat.protocol import Protocol
+from deadheat.protocol import StoredProtocol, protocol_of
 from deadheat.store.conclusion import Conclusion
 from deadheat.store.parsing import StoreError, decoded, parsed
 from deadheat.store.records import Gate
@@ -68,6 +68,7 @@ HISTOGRAMS = """
     WHERE name = ? AND trial_id IN (SELECT value FROM json_each(?)) ORDER BY trial_id
 """
 SERIES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = ? ORDER BY trial_id"
+FINGERPRINT = "the fingerprint of a host"
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 
@@ -83,7 +84,7 @@ class StoredRun:
     started_at: datetime.datetime
     ended_at: datetime.datetime | None
     state: str  # as `run_state` has it
-    protocol: Protocol
+    protocol: StoredProtocol
     command: tuple[str, ...]
     seed: int
     deadheat_version: str
@@ -207,18 +208,23 @@ def read_run(store: Store, run_id: str) -> StoredRun:
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
         state=run_state(run["state"], run["writer"]),
-        protocol=parsed(Protocol, run["protocol"], run_id, "protocol"),
+        protocol=parsed(protocol_of, run["protocol"], run_id, "protocol"),
         command=tuple(decoded(parse, run["command"], run_id, "command")),
         seed=run["seed"],
         deadheat_version=run["deadheat_version"],
         generator_version=run["generator_version"],
         writer=run["writer"],
-        conclusion=parsed(Conclusion, run["conclusion"], run_id, "conclusion"),
+        conclusion=parsed(Conclusion.model_validate, run["conclusion"], run_id, "conclusion"),
         hosts=tuple(
             StoredHost(
                 row["role"],
                 tuple(decoded(parse, row["cpus"], run_id, "the CPUs of a host")),
-                parsed(Fingerprint, row["fingerprint"], run_id, "the fingerprint of a host"),
+                parsed(
+                    Fingerprint.model_validate,
+                    row["fingerprint"],
+                    run_id,
+                    "the fingerprint of a host",
+                ),
             )
             for row in hosts
         ),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.protocol import Protocol
+from deadheat.protocol import StoredProtocol
 from deadheat.store.conclusion import Conclusion, Imported
 from deadheat.store.copying import copy_run
 from deadheat.store.parsing import StoreError
@@ -59,7 +59,7 @@ class Store:
     def begin_run(
         self,
         *,
-        protocol: Protocol,
+        protocol: StoredProtocol,
         command: Sequence[str],
         seed: int,
         deadheat_version: str,

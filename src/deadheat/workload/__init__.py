@@ -5,8 +5,7 @@ from pathlib import Path
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
-from deadheat.workload.level import HELLO, Level
-from deadheat.workload.model import Workload
+from deadheat.workload.model import HELLO, Level, Workload
 from deadheat.workload.sample import Sample
 
 __all__ = ["HELLO", "Level", "Sample", "Workload", "load_workload", "workload_names"]

@@ -1,22 +1,69 @@
-"""What `workloads/NAME.toml` may say: requests, and what a right answer is, as data."""
+"""What `workloads/NAME.toml` may say: requests, and what a right answer is, as data; and as text.
+
+Texts have placeholders, by the rules of the load engine (`engine/src/workload/text.rs`).
+"""
 
 import random
+import re
 import string
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat.catalog.manifest import Name, Strict, Text, Texts
 from deadheat.workload.sample import Sample
-from deadheat.workload.text import BODY_PROPERTIES, fill, variables_in
 
+HELLO = "hello"
+# A brace that does not begin `{name}` is a part of the text, so JSON needs no escapes.
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
+BODY_PROPERTIES = ("body.length", "body.crc32")
 DRAWS_MAX = 65_536
 LETTERS_MAX = 4 << 20
 BODY_BYTES_MAX = 256 << 20  # of all requests that are drawn
 
 VariableName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Values = Mapping[str, str]
+BODY_SHOWN_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Level:
+    """Levels order by workload, then by connections."""
+
+    workload: str
+    connections: int
+
+    def __str__(self) -> str:
+        """`100 connections`; with a workload that is not the default, `route, 100 connections`."""
+        noun = "connection" if self.connections == 1 else "connections"
+        return f"{self._prefix}{self.connections:,} {noun}"
+
+    @property
+    def short(self) -> str:
+        """`100`, or `route, 100`."""
+        return f"{self._prefix}{self.connections}"
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.workload == HELLO else f"{self.workload}, "
+
+
+def variables_in(text: str) -> list[str]:
+    """The names in a text, in order."""
+    return _PLACEHOLDER.findall(text)
+
+
+def fill(text: str, values: Mapping[str, str], body: bytes = b"") -> str:
+    """The text with these values; `body` is the request's.
+
+    `{body.length}` is its number of bytes, `{body.crc32}` its CRC-32 as eight hexadecimal digits.
+    """
+    of_body = {"body.length": str(len(body)), "body.crc32": f"{zlib.crc32(body):08x}"}
+    known = {**values, **of_body}
+    return _PLACEHOLDER.sub(lambda match: known[match.group(1)], text)
 
 
 def _path(value: str) -> str:
@@ -222,3 +269,52 @@ def _dump(variables: Mapping[str, Variable]) -> dict[str, Any]:
 
 def _without_none(request: Request) -> dict[str, Any]:
     return request.model_dump(exclude_none=True, exclude={"expect": {"after_ms"}})
+
+
+def wire(workload: Workload) -> str:
+    """The workload in Markdown; docs/workloads.md consists of these."""
+    return "\n".join(_lines(workload)) + "\n"
+
+
+def _lines(workload: Workload) -> Iterator[str]:
+    yield from (f"## {workload.name}", "", f"{workload.about}.", "")
+    if workload.purpose:
+        yield from (workload.purpose.strip(), "")
+    yield from (f"- {rule}" for rule in workload.rules)
+    if workload.rules:
+        yield ""
+    for sample in workload.samples():
+        yield from _exchange(sample)
+    if workload.draws > 1:
+        names = ", ".join(f"`{name}`" for name in workload.variables)
+        yield from (f"{workload.draws:,} such requests, with other values of {names}.", "")
+    if workload.checks:
+        yield from ("`deadheat verify` also sends:", "")
+        yield from ("| request | what it tries | answer |", "| --- | --- | --- |")
+        for about, sample in workload.hostile():
+            body = f" `{_cut(sample.shown_body)}`" if sample.shown_body is not None else ""
+            yield f"| `{_request(sample)}` | {about} | {sample.status}{body} |"
+        yield ""
+
+
+def _exchange(sample: Sample) -> Iterator[str]:
+    yield "```http"
+    yield from _cut(sample.payload()).replace("\r\n", "\n").rstrip("\n").split("\n")
+    wait = f", after {sample.after_ms:g} ms or more" if sample.after_ms else ""
+    yield from ("```", "", f"The answer{wait}:", "", "```http", f"HTTP/1.1 {sample.status}")
+    if sample.media_type is not None:
+        yield f"Content-Type: {sample.media_type}"
+    if sample.shown_body is not None:
+        yield from (f"Content-Length: {len(sample.shown_body)}", "")
+        yield _cut(sample.shown_body)
+    yield from ("```", "")
+
+
+def _request(sample: Sample) -> str:
+    body = f" with {len(sample.body):,} bytes" if sample.body else ""
+    return f"{sample.method} {sample.path}{body}"
+
+
+def _cut(data: bytes | None) -> str:
+    text = (data or b"").decode(errors="replace")
+    return text if len(text) <= BODY_SHOWN_CHARS else f"{text[:BODY_SHOWN_CHARS]}..."

@@ -1,15 +1,29 @@
-"""Recorded requests as the text of a workload file, without what looks secret."""
+"""Recorded requests, also of a HAR file, as a workload file, without what looks secret."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from deadheat.workload.secret import body_without_secrets, is_secret_value, without_secrets
-from deadheat.workload.text import BODY_PROPERTIES, variables_in
+from deadheat.errors import DeadheatError
+from deadheat.foreign_file import read_bytes
+from deadheat.inflate import parse
+from deadheat.workload.model import BODY_PROPERTIES, variables_in
 
+REMOVED = "removed"
+_SECRET_NAME = re.compile(
+    r"(?i)cookie|auth|token|secret|passw|pwd|api[-_]?key|access[-_]?key|private[-_]?key|session"
+    r"|csrf|xsrf|jwt|signature|credential|\bsid\b|\bsig\b|\bkey\b|\bcode\b|\botp\b"
+)
+# A JSON web token, a bearer or basic credential, a key of a known service, or a long random word.
+_SECRET_VALUE = re.compile(
+    r"\beyJ[\w-]{8,}\.|(?i:\b(?:bearer|basic)\s+\S{8,})|\b(?:ghp|gho|ghs|glpat|xox[abps]|sk|pk|AKIA)"
+    r"[_-]?[A-Za-z0-9_-]{16,}|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b"
+)
 REQUESTS_MAX = 100
 # What the load engine sends itself, what a browser adds, and what makes an answer another one.
 NOT_SENT = re.compile(
@@ -19,6 +33,8 @@ NOT_SENT = re.compile(
 )
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 PATH_SAFE = "/%:@!$&'()*+,;=~-._"
+HAR_BYTES_MAX = 32 << 20
+HAR_HINT = "save it anew in the browser's developer tools: Network, then Save all as HAR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +143,102 @@ def _request(each: Recorded, imported: Imported, variables: dict[str, str]) -> s
 def _toml(text: str) -> str:
     """A basic string of TOML, which is that of JSON but for one sign."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_har(path: Path) -> list[Recorded]:
+    """Its requests by http and https, in their order. Raises `DeadheatError` for another file."""
+    try:
+        document = parse(read_bytes(path, HAR_BYTES_MAX))
+        entries = document["log"]["entries"]
+        recorded = [_recorded(entry["request"], entry.get("response") or {}) for entry in entries]
+    except OSError as error:
+        raise DeadheatError(f"{path}: {error.strerror}", "check the path") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DeadheatError(f"{path}: expected a HAR file: {_fault_of(error)}", HAR_HINT) from error
+    kept = [each for each in recorded if each.url.lower().startswith(("http://", "https://"))]
+    if not kept:
+        raise DeadheatError(f"{path}: expected requests by http, got none", HAR_HINT)
+    return kept
+
+
+def _fault_of(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)[:200]
+
+
+def _recorded(request: Mapping[str, Any], response: Mapping[str, Any]) -> Recorded:
+    posted = request.get("postData") or {}
+    text = posted.get("text")
+    headers = [(str(h["name"]), str(h["value"])) for h in request.get("headers") or ()]
+    if text is not None and not any(name.lower() == "content-type" for name, _ in headers):
+        headers.append(("Content-Type", str(posted.get("mimeType", ""))))
+    media_type = str((response.get("content") or {}).get("mimeType") or "").split(";")[0].strip()
+    known = "/" in media_type and media_type.lower() != "x-unknown"
+    status = response.get("status")
+    return Recorded(
+        method=str(request["method"]).upper(),
+        url=str(request["url"]),
+        headers=headers,
+        body=None if text is None else str(text),
+        status=status if isinstance(status, int) and status else 200,
+        media_type=media_type if known else None,
+    )
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a header, a parameter or a key with this name may hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def is_secret_value(value: str) -> bool:
+    """Whether a text has a token in it."""
+    return _SECRET_VALUE.search(value) is not None
+
+
+def without_secrets(pairs: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
+    """The pairs that hold no secret, and the names of the others."""
+    kept = [(n, v) for n, v in pairs if not is_secret_name(n) and not is_secret_value(v)]
+    return kept, [name for name, value in pairs if (name, value) not in kept]
+
+
+def body_without_secrets(body: str, media_type: str) -> tuple[str | None, list[str]]:
+    """The body without secrets, and the names of the fields that were changed.
+
+    Values of JSON and fields of a form are replaced or removed. None for a body of another kind
+    that looks like it holds a secret.
+    """
+    if "json" in media_type:
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return (None, []) if _suspicious(body) else (body, [])
+        names: list[str] = []
+        cleaned = _cleaned(value, names)
+        return (json.dumps(cleaned, ensure_ascii=False) if names else body), names
+    if "x-www-form-urlencoded" in media_type:
+        pairs = parse_qsl(body, keep_blank_values=True)
+        kept, names = without_secrets(pairs)
+        return (urlencode(kept) if names else body), names
+    return (None, []) if _suspicious(body) else (body, [])
+
+
+def _suspicious(text: str) -> bool:
+    return is_secret_name(text) or is_secret_value(text)
+
+
+def _cleaned(value: Any, names: list[str], name: str = "") -> Any:
+    """The value with every secret replaced; notes their names."""
+    if isinstance(value, dict):
+        cleaned = {}
+        for key, inner in value.items():
+            if is_secret_name(key) and inner is not None:
+                names.append(key)
+                cleaned[key] = REMOVED
+            else:
+                cleaned[key] = _cleaned(inner, names, key)
+        return cleaned
+    if isinstance(value, list):
+        return [_cleaned(inner, names, name) for inner in value]
+    if isinstance(value, str) and is_secret_value(value):
+        names.append(name or "a text")
+        return REMOVED
+    return value

@@ -1,12 +1,76 @@
-"""`Sample`: one request of a workload, and the answer that it must get."""
+"""`Sample`: one request of a workload, and the answer that it must get, in any legal spelling.
 
+HTML counts by the rules of the engine (`engine/src/workload/html.rs`).
+"""
+
+import json
+import re
 from dataclasses import dataclass
+from typing import Any
 
-from deadheat.workload.html import canonical
-from deadheat.workload.json_value import is_same_json
-
+_BETWEEN_TAGS = re.compile(r">\s+<")
+_REFERENCE = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#([0-9]{1,9})|#[xX]([0-9a-fA-F]{1,8}));")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_ESCAPED = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 SHOWN_BYTES = 60
 HOST_HEADER = "localhost"
+
+
+def canonical(document: str) -> str:
+    """The document with one spelling of each escape.
+
+    A reference to `<`, `>` or `&` becomes `&lt;`, `&gt;` or `&amp;`, one to another character
+    becomes that character, and white space between two tags goes. A literal `<`, `>` or `&` stays,
+    so it never equals an escaped one.
+    """
+    return _REFERENCE.sub(_spelled, _BETWEEN_TAGS.sub("><", document.strip()))
+
+
+def _spelled(reference: re.Match[str]) -> str:
+    name, decimal, hexadecimal = reference.groups()
+    if name is not None:
+        character = _NAMED[name]
+    else:
+        number = int(decimal) if decimal is not None else int(hexadecimal, 16)
+        if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+            return reference.group()
+        character = chr(number)
+    return _ESCAPED.get(character, character)
+
+
+def is_same_json(text: str, other: str) -> bool:
+    """Whether both are JSON of the same value: 1 and 1.0 are, true and 1 are not.
+
+    The order of keys, white space and escapes do not count. A repeated key does.
+    """
+    try:
+        return _same(_parse(text), _parse(other))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parse(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_reject)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return value
+
+
+def _reject(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_same(value[key], other[key]) for key in value)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_same, value, other))
+    is_logical = isinstance(value, bool), isinstance(other, bool)
+    return is_logical[0] == is_logical[1] and bool(value == other)
 
 
 @dataclass(frozen=True, slots=True)

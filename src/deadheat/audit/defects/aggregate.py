@@ -4,9 +4,10 @@ import itertools
 import statistics
 from collections.abc import Iterator
 
-from deadheat.audit.beside import agree
-from deadheat.audit.case import Case, Defect, agreement_text
+from deadheat.audit.beside import Case, agree, agreement_text
+from deadheat.protocol import AloneProtocol
 from deadheat.report.format import count, listing, percent
+from deadheat.report.model.evidence import Defect
 from deadheat.stats.repetitions import best_of_bias, differ
 
 ROUNDING_SHARE = 0.002  # a printed mean may be off by this much
@@ -17,7 +18,7 @@ NAMED = 5
 def best_of(case: Case) -> Iterator[Defect]:
     """The best of N rewards scatter: by how much, and what the median would show instead."""
     protocol = case.replay.protocol
-    if protocol.aggregate != "best":
+    if not isinstance(protocol, AloneProtocol) or protocol.aggregate != "best":
         return
     connections = case.main.connections
     rates = _repeated_rates(case, connections)
@@ -45,6 +46,8 @@ def best_of(case: Case) -> Iterator[Defect]:
 def one_sample(case: Case) -> Iterator[Defect]:
     """The page prints one of several repetitions and does not say which."""
     protocol = case.replay.protocol
+    if not isinstance(protocol, AloneProtocol):
+        return
     if protocol.origin is None or protocol.origin.aggregate_stated:
         return
     connections = case.main.connections
@@ -75,7 +78,8 @@ def _repeated_rates(case: Case, connections: int) -> dict[str, list[float]]:
 
 def wrong_mean(case: Case) -> Iterator[Defect]:
     """A printed mean that differs from that of the published repetitions."""
-    if case.repetitions is None:
+    protocol = case.replay.protocol
+    if case.repetitions is None or not isinstance(protocol, AloneProtocol):
         return
     for (row, connections), repetitions in case.published_repetitions().items():
         printed = case.figures.at(connections).get(row)
@@ -96,7 +100,7 @@ def wrong_mean(case: Case) -> Iterator[Defect]:
         ]
         off = percent(printed.rate_per_s / mean - 1)
         listed = listing([f"{rate:,.0f}" for rate in rates])
-        if dropped and len(rates) > case.replay.protocol.stopping.repetitions:
+        if dropped and len(rates) > protocol.stopping.repetitions:
             code, title = "dropped_trial", "a repetition was dropped"
             changes = (
                 f"the page leaves out repetition {repetitions[dropped[0]].repetition} of "

@@ -1,20 +1,92 @@
-"""The command line of the agent."""
+"""The command line of the agent, and the lines that it reads and writes: one JSON object each."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import json
+import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import IO
 
 from .containment import CONTAINMENTS, Containment
-from .fault import Fault
-from .heap import share_heap
-from .namespaces import enter_network_namespace
+from .init import enter_network_namespace
+from .program import Fault, Json
 from .requests import Agent
-from .session import Session
-from .silence import Silence
+
+M_ARENA_MAX = -8  # malloc.h of glibc
+CHECKS = 10  # in the time of a silence
+HEARTBEAT = "beat"  # a line without an id, which is not answered
+
+
+def share_heap() -> None:
+    """Let all threads use one heap. Without glibc, do nothing.
+
+    glibc gives its threads up to eight heaps a CPU. Each request has a thread, so in a race of
+    hours every heap in turn grew to the size of the largest answer.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
+class Silence(threading.Thread):
+    """Calls `end` and leaves the process after `limit_s` without a call of `hear`."""
+
+    def __init__(self, limit_s: float, end: Callable[[], object]) -> None:
+        super().__init__(daemon=True)
+        self.limit_s = limit_s
+        self.end = end
+        self.heard_s = time.monotonic()
+
+    def hear(self) -> None:
+        self.heard_s = time.monotonic()
+
+    def run(self) -> None:
+        while time.monotonic() - self.heard_s < self.limit_s:
+            time.sleep(self.limit_s / CHECKS)
+        try:
+            self.end()
+        finally:
+            os._exit(1)
+
+
+class Session:
+    """Reads requests and answers each in its own thread, one line at a time."""
+
+    def __init__(self, agent: Agent, hear: Callable[[], None] = lambda: None) -> None:
+        self.agent = agent
+        self.hear = hear
+        self.writing = threading.Lock()
+
+    def serve(self, lines: IO[bytes]) -> None:
+        self.reply({"id": 0, "ok": {"containment": self.agent.containment.name}})
+        for line in lines:
+            self.hear()
+            request = json.loads(line)
+            if request["do"] != HEARTBEAT:
+                threading.Thread(target=self.answer, args=(request,), daemon=True).start()
+
+    def answer(self, request: Json) -> None:
+        number, name = request.pop("id"), request.pop("do")
+        try:
+            if name not in self.agent.requests:
+                raise Fault(f"unknown request: {name}")
+            self.reply({"id": number, "ok": self.agent.requests[name](**request)})
+        except Fault as fault:
+            self.reply({"id": number, "error": fault.as_json()})
+        except Exception as error:
+            message = f"the agent failed in {name}: {type(error).__name__}: {error}"
+            self.reply({"id": number, "error": {"message": message, "hint": None}})
+
+    def reply(self, answer: Json) -> None:
+        with self.writing, contextlib.suppress(BrokenPipeError):
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
 
 
 def isolate() -> None:

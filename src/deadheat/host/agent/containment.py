@@ -1,20 +1,160 @@
-"""The way in which trees are contained on this machine."""
+"""The way in which trees are contained on this machine, and a tree below our init."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
-from .cgroup import claim_cgroup, remove_cgroup
-from .cgroup_tree import CgroupTree
-from .fault import Fault, Json
-from .init_tree import InitTree
+from .cgroup import CgroupTree, claim_cgroup, remove_cgroup
 from .keeper import Keeper
+from .kernel import (
+    DEAD,
+    KERNEL_DEADLINE_S,
+    TICKS_PER_S,
+    Family,
+    cpu_ticks_of,
+    descendants,
+    numbered,
+    read_text,
+    stat_fields,
+)
+from .launcher import numbers
+from .program import Fault, Json
 from .tree import Tree
 
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
+
+
+class InitTree(Tree):
+    """A tree below our init, in a PID namespace or by adoption."""
+
+    def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        self.empty = threading.Event()
+        self.namespaced = spec["containment"] == "pid-namespace"
+        self.cpu_ticks = 0
+        super().__init__(spec, stdout, stderr)
+        children = descendants(self.process.pid)
+        self.init = children[0] if self.namespaced and children else self.process.pid
+
+    def await_end(self) -> None:
+        for line in self.report:
+            event = json.loads(line)
+            if "exit" in event:
+                self.note_exit(event["exit"])
+            if "empty" in event:
+                self.empty.set()
+        self.process.wait()
+        self.empty.set()
+        if not self.ended.is_set():
+            self.note_exit(-signal.SIGKILL)
+
+    def members(self, family: Family | None = None) -> list[int]:
+        return (family or Family()).descendants(self.init)
+
+    def adopt(self, pid: int) -> None:
+        """The runtime's monitor has no other child, so it takes the place of our init."""
+        super().adopt(pid)
+        fields = stat_fields(pid)
+        if fields is None or int(fields[1]) <= 1:
+            raise Fault(f"process {pid} of the container has no monitor")
+        self.init = int(fields[1])
+
+    def cpu_s(self) -> float:
+        """The time of the processes that the init reaped and of its living descendants.
+
+        The init is read first. A process that ends in between is missed once, not counted twice.
+        """
+        init = stat_fields(self.init)
+        if init is None and self.container:
+            return self.cpu_ticks / TICKS_PER_S
+        if init is None:
+            raise Fault(f"the tree of process {self.process.pid} has been stopped")
+        ticks = cpu_ticks_of(init, own=False)
+        living = (stat_fields(pid) for pid in self.members())
+        ticks += sum(cpu_ticks_of(fields) for fields in living if fields)
+        self.cpu_ticks = max(self.cpu_ticks, ticks)
+        return self.cpu_ticks / TICKS_PER_S
+
+    def send(self, number: int) -> None:
+        if self.container:
+            self.signal_container(number)
+            return
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self.control.write(b"%d\n" % number)
+            self.control.flush()
+
+    def freeze(self) -> None:
+        """Send SIGSTOP to every running process, repeatedly, until none is left."""
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while running := [pid for pid in self.members() if not is_stopped(pid)]:
+            if time.monotonic() > end_s:
+                self.thaw()
+                raise Fault(
+                    f"processes {numbers(running)} did not stop within {KERNEL_DEADLINE_S:g} s"
+                )
+            self.signal_all(running, signal.SIGSTOP)
+            time.sleep(0.001)
+
+    def thaw(self) -> None:
+        self.signal_all(self.members(), signal.SIGCONT)
+
+    def signal_all(self, pids: list[int], number: int) -> None:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def wait_empty(self, deadline_s: float) -> bool:
+        return self.empty.wait(deadline_s)
+
+    def kill(self) -> None:
+        if self.container:
+            self.end_processes()
+        with contextlib.suppress(BrokenPipeError):
+            self.control.close()
+        try:
+            self.process.wait(KERNEL_DEADLINE_S)
+        except subprocess.TimeoutExpired as error:
+            raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+
+    def end_processes(self) -> None:
+        """Stop them first: a stopped process cannot start others while they are killed."""
+        with contextlib.suppress(Fault):
+            self.freeze()
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while (pids := self.members()) and time.monotonic() < end_s:
+            self.signal_all(pids, signal.SIGKILL)
+            time.sleep(0.001)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether every thread of the process is stopped or dead, or will be when it leaves the kernel.
+
+    The last case is the parent of a vfork(2) whose child was stopped before its exec.
+    """
+    try:
+        threads = numbered(Path(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return True
+    stats = (stat_fields(f"{pid}/task/{thread}") for thread in threads)
+    states = {fields[0] for fields in stats if fields}
+    return states <= {*DEAD, "T", "t"} or (
+        states <= {*DEAD, "T", "t", "D"} and stop_is_pending(pid)
+    )
+
+
+def stop_is_pending(pid: int) -> bool:
+    for line in (read_text(f"/proc/{pid}/status") or "").splitlines():
+        if line.startswith("ShdPnd:"):
+            return bool(int(line.split()[1], 16) & 1 << signal.SIGSTOP - 1)
+    return False
 
 
 class Containment:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from .fault import Fault
+from .program import Fault
 
 
 def cache_folder() -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from .cgroup import remove_cgroup
-from .fault import Fault
-from .kernel_files import KERNEL_DEADLINE_S
-from .program import ARCHIVE_FDS, own_command
+from .kernel import KERNEL_DEADLINE_S
+from .program import ARCHIVE_FDS, Fault, own_command
 
 
 class Keeper:

@@ -7,10 +7,8 @@ import itertools
 import threading
 import time
 
-from .fault import Fault
-from .kernel_files import keyed, read_text
-from .limits import MEMORY_SHARE_MAX
-from .processes import Family, resident_bytes
+from .kernel import Family, keyed, read_text, resident_bytes
+from .program import MEMORY_SHARE_MAX, Fault
 from .tree import Tree
 
 MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process

@@ -1,4 +1,4 @@
-"""The log of a tree."""
+"""The output of a tree: its log, or what a `run` prints."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from .fault import Fault
+from .kernel import KERNEL_DEADLINE_S
+from .program import Fault
 
 FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2  # falloc.h
 BLOCK_BYTES = 4096
+CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
 
 
 def omitted(size_bytes: int) -> str:
@@ -97,3 +99,35 @@ def read_tail(path: str, size_bytes: int) -> str:
             return file.read(size_bytes).decode(errors="replace")
     except OSError as error:
         raise Fault(f"cannot read {path}: {error.strerror}") from error
+
+
+class Capture(threading.Thread):
+    """Reads a pipe to its end and keeps the head and the tail of the output."""
+
+    HALF = CAPTURE_BYTES_MAX // 2
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.pipe = pipe
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.size_bytes = 0
+        self.start()
+
+    def run(self) -> None:
+        with self.pipe:
+            while chunk := os.read(self.pipe.fileno(), 1 << 16):
+                self.size_bytes += len(chunk)
+                room = self.HALF - len(self.head)
+                self.head += chunk[:room]
+                self.tail += chunk[room:]
+                if len(self.tail) > 2 * self.HALF:
+                    del self.tail[: -self.HALF]
+
+    def text(self) -> str:
+        self.join(KERNEL_DEADLINE_S)  # a process outside the tree may hold the pipe open
+        if self.size_bytes <= CAPTURE_BYTES_MAX:
+            return (self.head + self.tail).decode(errors="replace")
+        note = omitted(self.size_bytes - CAPTURE_BYTES_MAX)
+        tail = self.tail[-self.HALF :]
+        return self.head.decode(errors="replace") + note + tail.decode(errors="replace")

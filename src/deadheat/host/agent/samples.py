@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Iterable, Iterator  # noqa: UP035 (for 3.8)
 
-from .fault import Fault, Json
-from .kernel_files import CPU_DEVICES, keyed, read_number, read_text
+from .kernel import CPU_DEVICES, keyed, read_number, read_text
+from .program import Fault, Json
 from .tree import Tree
 
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time

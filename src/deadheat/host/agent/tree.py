@@ -11,12 +11,9 @@ import threading
 import time
 from typing import IO, Any
 
-from .fault import Fault, Json
-from .kernel_files import KERNEL_DEADLINE_S, keyed, read_text
-from .limits import LOG_BYTES_MAX, PROCESSES_MAX
+from .kernel import KERNEL_DEADLINE_S, Family, keyed, memory_of, read_text, stat_fields
 from .log import Log
-from .processes import Family, memory_of, stat_fields
-from .program import ARCHIVE_FDS, own_command
+from .program import ARCHIVE_FDS, LOG_BYTES_MAX, PROCESSES_MAX, Fault, Json, own_command
 
 START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
 

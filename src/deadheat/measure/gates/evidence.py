@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from typing import Self
 
 from deadheat.host import Completed, Sample
-from deadheat.host.clock import busy_khz
-from deadheat.host.cpu_time import CpuTime, cpu_time
+from deadheat.host.cpu_time import CpuTime, busy_khz, cpu_time
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.contender import NULL_SERVER, Contender
-from deadheat.measure.link import Link
-from deadheat.measure.world import World
+from deadheat.measure.world import Link, World
 from deadheat.store import Gate, Unit
+
+LOAD = "load_"  # in front of the counters of a load host
+
+
+def increases(samples: Sequence[Sample], front: str = "") -> dict[str, int]:
+    """The increase of each counter from the first sample to the last; `front` goes before names."""
+    first, last = samples[0].network, samples[-1].network
+    counters = sorted(first.keys() & last.keys())
+    return {f"{front}{counter}": last[counter] - first[counter] for counter in counters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class Evidence:
         workers_gone: int | None = None,
     ) -> Self:
         beside = world.beside
-        cpus = world.server_cpus + (world.load_cpus if beside else ())
+        cpus = world.server_cpus + (world.load.cpus if beside else ())
         return cls(
             spec=spec,
             result=result,

@@ -1,7 +1,11 @@
-"""The ranking at each level: who ranks where, and why the others do not rank."""
+"""The ranking at each level: who ranks where, and why the others do not rank.
+
+The rate of a contender that outran the client is a lower bound of what it can do. If even that
+bound is separated from a slower contender's rate, the order of these two is known: `at_least`.
+"""
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +14,7 @@ import numpy as np
 from deadheat.report.format import count
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
+from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.known_interval import without_interval
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
@@ -188,8 +193,8 @@ def _sliced_ranking(
     return rank_from_model(
         sliced.fit,
         sliced.names,
-        margin=view.protocol.stopping.margin,
-        confidence=view.protocol.stopping.confidence,
+        margin=view.margin,
+        confidence=view.confidence,
         share=view.conclusion.share_of_error * pairs_share,
         controls=[name for name in sliced.names if name in controls],
         decided=view.conclusion.decided_at(view.workload, connections),
@@ -210,12 +215,11 @@ def _trial_ranking(
         return None
     controls = [control.name for control in view.controls]
     columns = {name: rates[name] for name in (*names, *controls)}
-    stopping = view.protocol.stopping
     return rank(
         rate_matrix(columns, places),
         list(columns),
-        margin=stopping.margin,
-        confidence=stopping.confidence,
+        margin=view.margin,
+        confidence=view.confidence,
         share=view.conclusion.share_of_error * pairs_share,
         controls=controls,
         decided=view.conclusion.decided_at(view.workload, connections),
@@ -249,15 +253,20 @@ def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
 
     Raises `KeyError` for a name that is not in the run.
     """
-    contenders = {contender.name: contender for contender in (*view.contenders, *view.controls)}
-    cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
-    places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
-    return rate_matrix({name: valid_rates(cell) for name, cell in cells.items()}, places)
+    cells = _cells(view, connections)
+    chosen = {name: cells[name] for name in names}
+    places = {place_of(trial) for cell in chosen.values() for trial in cell.trials}
+    return rate_matrix({name: valid_rates(cell) for name, cell in chosen.items()}, places)
 
 
 def valid_rates(cell: Cell) -> dict[Place, float]:
     """Requests/s of each valid trial, by its place."""
     return {place_of(t): t.rate_per_s for t in cell.valid if t.rate_per_s is not None}
+
+
+def shown_name(view: RunView, name: str) -> str:
+    """The published row's name of a contender that repeats one, else its own."""
+    return next((each.label or each.name for each in view.contenders if each.name == name), name)
 
 
 def place_of(trial: TrialView) -> Place:
@@ -283,3 +292,67 @@ def _why_unranked(view: RunView, cell: Cell) -> str:
         if (valid < trials)
         else "shares too few blocks or invocations with the others for an interval"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """A contender that is faster than the ranked ones in `beaten`, which are in rank order.
+
+    `ratio_low` is the lower end of the interval of its ratio to the first of them.
+    """
+
+    contender: ContenderView
+    beaten: tuple[str, ...]
+    ratio_low: float
+
+
+def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
+    """The contenders that only the client's limits keep unranked, in the order of their rates.
+
+    Ranks the level once more, so the level keeps the result: each format asks several times.
+    """
+    if "at_least" not in level.kept:
+        level.kept["at_least"] = _at_least(view, level)
+    bounds: tuple[AtLeast, ...] = level.kept["at_least"]
+    return bounds
+
+
+def _at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
+    comparable = [level.lone] if level.lone is not None else level.ranked
+    ranked = {standing.contender.name: standing.cell for standing in comparable}
+    if not ranked:
+        return ()
+    limited = {
+        standing.contender.name: standing
+        for standing in level.standings
+        if view.outran_client(standing.contender.name, level.connections)
+    }
+    if not limited:
+        return ()
+    ranking = ranking_at(view, level.connections, with_limited=True)
+    return _bounds_of(ranking, limited, ranked) if ranking is not None else ()
+
+
+def _bounds_of(
+    ranking: Ranking, limited: Mapping[str, Standing], ranked: Collection[str]
+) -> tuple[AtLeast, ...]:
+    bounds = []
+    for name, standing in limited.items():
+        separated = {
+            pair.slower: pair
+            for pair in ranking.pairs
+            if pair.verdict is Verdict.SEPARATED and pair.faster == name
+        }
+        beaten = tuple(other for other in ranked if other in separated)
+        if beaten:
+            ratio_low = separated[beaten[0]].ratio.low
+            bounds.append(AtLeast(standing.contender, beaten, ratio_low))
+    return tuple(bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One conclusion under its heading."""
+
+    topic: str
+    text: str

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from deadheat.campaign.capacity import SERVER_GATES
 from deadheat.report import format
-from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.statement import Statement
+from deadheat.report.findings.analysis import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Capacity
 
@@ -75,26 +74,6 @@ def _disturbed(trial: TrialView) -> bool:
 def objective(view: RunView) -> str:
     """The objective as the user wrote it, such as `p99=10ms`."""
     return view.conclusion.slo or "the objective"
-
-
-def capacity_columns(view: RunView) -> list[Column]:
-    """A row for each contender that was searched; no columns if there was none."""
-    results = capacities(view)
-    if not results:
-        return []
-    searched = [result.capacity for result in results]
-    return [
-        Column("server", tuple(format.plain(c.name, NAME_MAX) for c in searched), right=False),
-        Column("held\nreq/s", tuple(format.rate(c.rate_per_s or None) for c in searched)),
-        Column("not held\nreq/s", tuple(format.rate(c.above_per_s) for c in searched)),
-        Column("per CPU\nreq/s", tuple(format.rate(r.rate_per_s_per_cpu) for r in results)),
-        Column("per 100 MiB\nreq/s", tuple(format.rate(r.rate_per_s_per_100_mib) for r in results)),
-        Column(
-            "CPU\nµs/req", tuple(format.microseconds(r.server_cpu_us_per_request) for r in results)
-        ),
-        Column("peak\nMiB", tuple(format.mebibytes(r.memory_peak_bytes) for r in results)),
-        Column("trials", tuple(f"{c.trials:,}" for c in searched)),
-    ]
 
 
 def capacity_statements(view: RunView) -> Iterator[Statement]:

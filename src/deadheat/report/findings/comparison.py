@@ -1,26 +1,206 @@
-"""Two runs compared, or two contenders of one run: lines of text, and data."""
+"""Two runs compared, or two contenders of one run: lines of text, and data.
+
+Rates beside a ratio are of the same trials, and means whose ratio is near the printed one: a median
+beside a ratio of geometric means may contradict it, such as 4,708 and 5,045 beside 1.165.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import REFERENCE
 from deadheat.report import format
-from deadheat.report.findings.agreement import agreements
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
-from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.changes import changes, changes_beside_the_others, ratio_text, table
+from deadheat.report.findings.analysis import analyze, valid_rates
 from deadheat.report.findings.environment import differences
-from deadheat.report.findings.paired import paired_rates
-from deadheat.report.model.view import ContenderView, RunView
-from deadheat.stats.agreement import Agreement
+from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.stats.agreement import Agreement, compare
+from deadheat.stats.alpha_spending import Level as ErrorLevel
 from deadheat.stats.decision import Verdict
+from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
-from deadheat.stats.unpaired import Change
+from deadheat.stats.rate_matrix import rate_matrix
+from deadheat.stats.relative_change import relative_changes
+from deadheat.stats.unpaired import Change, change
 from deadheat.workload import Level
 
+MIN_NAME_WIDTH = 24
 INDENT = "  "
+
+
+def agreements(first: RunView, second: RunView) -> dict[int, Agreement | None]:
+    """Agreement by connection level, for the levels in both runs.
+
+    None where one of the two has no ranking there, or fewer than two contenders are in both.
+    """
+    first_levels, second_levels = (
+        {level.connections: level for level in analyze(view).levels} for view in (first, second)
+    )
+    return {
+        connections: _agreement(level, second_levels[connections])
+        for connections, level in first_levels.items()
+        if connections in second_levels
+    }
+
+
+def _agreement(first: AnalyzedLevel, second: AnalyzedLevel) -> Agreement | None:
+    if first.ranking is None or second.ranking is None:
+        return None
+    try:
+        return compare(first.ranking, second.ranking)
+    except ValueError:
+        return None
+
+
+def paired_rates(a: Cell, b: Cell) -> tuple[float | None, float | None]:
+    """Requests/s of two contenders: the model's, else geometric means over their common blocks.
+
+    Without a common block, each has the mean of its own trials.
+    """
+    if a.model_rate_per_s is not None and b.model_rate_per_s is not None:
+        return a.model_rate_per_s, b.model_rate_per_s
+    rates_a, rates_b = valid_rates(a), valid_rates(b)
+    common = rates_a.keys() & rates_b.keys()
+    if not common:
+        return mean_rate(a), mean_rate(b)
+    return (
+        _geometric_mean(rates_a[place] for place in common),
+        _geometric_mean(rates_b[place] for place in common),
+    )
+
+
+def mean_rate(cell: Cell) -> float | None:
+    """The geometric mean of the trials behind the figures, in requests/s.
+
+    Each invocation counts once, as in the ratio of two runs.
+    """
+    by_invocation: dict[int, list[float]] = {}
+    for trial in cell.counted:
+        if trial.rate_per_s is not None:
+            by_invocation.setdefault(trial.invocation, []).append(trial.rate_per_s)
+    return _geometric_mean(_geometric_mean(rates) or 0.0 for rates in by_invocation.values())
+
+
+def _geometric_mean(rates: Iterable[float]) -> float | None:
+    logs = [math.log(rate) for rate in rates]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+
+def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
+    """The change of each contender and control that has a rate in both runs.
+
+    All intervals hold jointly at 95 %. The invocation is the unit (see `stats.unpaired`).
+    """
+    sides = [_rates(view, connections) for view in (first, second)]
+    names = [name for name in sides[0] if name in sides[1]]
+    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
+    return {name: change(sides[0][name], sides[1][name], alpha) for name in names}
+
+
+def changes_beside_the_others(
+    first: RunView, second: RunView, connections: int
+) -> dict[str, Change]:
+    """The change of each contender of both runs, beside the others of both.
+
+    Empty unless both are races in slices with two contenders in common. All intervals hold jointly
+    at 95 % (see `stats.relative_change`).
+    """
+    if connections not in first.sliced or connections not in second.sliced:
+        return {}
+    levels = (first.sliced[connections], second.sliced[connections])
+    contenders = {contender.name for contender in first.contenders}
+    names = [name for name in levels[0].names if name in levels[1].names and name in contenders]
+    if len(names) < 2:
+        return {}
+    fits = [level.fit.estimate for level in levels]
+    places = [np.array([level.names.index(name) for name in names]) for level in levels]
+    alpha = ErrorLevel(comparisons=len(names)).alpha
+    relative = relative_changes(fits[0], fits[1], (places[0], places[1]), alpha)
+    return dict(zip(names, relative, strict=True))
+
+
+def table(
+    first: RunView,
+    second: RunView,
+    connections: int,
+    all_changes: Mapping[str, Change],
+    beside: Mapping[str, Change],
+) -> list[str]:
+    """A line for each contender and control, and one on the machine."""
+    cells = [
+        {
+            contender.name: contender.cells[connections]
+            for contender in (*view.contenders, *view.controls)
+            if connections in contender.cells
+        }
+        for view in (first, second)
+    ]
+    controls = {control.name for control in first.controls}
+    width = max([MIN_NAME_WIDTH, *map(len, all_changes)])
+    last = "beside the others [95 %]" if beside else "second / first [95 %]"
+    ratio_head = f"{'ratio':>7}  " if beside else ""
+    rates = "requests/s" if beside else "mean requests/s"
+    lines = [f"{rates:{width}} {'first':>10} {'second':>10}  {ratio_head}{last}"]
+    for name, ratio in all_changes.items():
+        before, after = (
+            _rate(view, by_name[name]) for view, by_name in zip((first, second), cells, strict=True)
+        )
+        line = f"{name:{width}} {format.rate(before):>10} {format.rate(after):>10}"
+        if not beside:
+            lines.append(f"{line}  {ratio_text(ratio)}")
+            continue
+        shown_ratio = after / before if before and after else ratio.ratio
+        unmodeled = "a control" if name in controls else "not in the models of both runs"
+        relative = ratio_text(beside[name]) if name in beside else unmodeled
+        lines.append(f"{line}  {shown_ratio:>7.3f}  {relative}")
+    if REFERENCE in all_changes:
+        lines.append(_machine(all_changes[REFERENCE]))
+    return lines
+
+
+def ratio_text(ratio: Change) -> str:
+    if not format.is_known(ratio.low, ratio.high):
+        return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
+    return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+
+
+def _rate(view: RunView, cell: Cell) -> float | None:
+    """As in the report of the run; for a race of trials the mean, as its ratio is one of means."""
+    is_sliced = cell.connections in view.sliced
+    return cell.rate_per_s(view.aggregate) if is_sliced else mean_rate(cell)
+
+
+def _machine(of_reference: Change) -> str:
+    if not format.is_known(of_reference.low, of_reference.high):
+        return (
+            f"{REFERENCE} is a control that never changes; it had too few starts to say whether "
+            "the machine changed"
+        )
+    if of_reference.known:
+        return (
+            f"{REFERENCE} is a control that never changes, but its rate did: the machine changed, "
+            "which affects every row"
+        )
+    return (
+        f"{REFERENCE} is a control that never changes, and its rate did not either: no change of "
+        "the machine detected"
+    )
+
+
+def _rates(view: RunView, connections: int) -> dict[str, Floats]:
+    """rates[invocation, block] by name, of those with a valid trial."""
+    rates_by_place = {
+        contender.name: valid_rates(contender.cells[connections])
+        for contender in (*view.contenders, *view.controls)
+        if connections in contender.cells
+    }
+    by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
+    rates = rate_matrix(by_name, {place for by_place in by_name.values() for place in by_place})
+    return {name: rates[:, :, index] for index, name in enumerate(by_name)}
 
 
 def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
@@ -49,7 +229,7 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
             all_changes = changes(before, after, connections)
             beside = changes_beside_the_others(before, after, connections)
             lines.append(f"at {_at(name, connections)}")
-            lines += [INDENT + line for line in _agreement(agreement)]
+            lines += [INDENT + line for line in _agreement_lines(agreement)]
             lines += [
                 INDENT + line for line in table(before, after, connections, all_changes, beside)
             ]
@@ -120,7 +300,7 @@ def _to_json(pair: Pair | None) -> dict[str, Any] | None:
     return {name: value for name, value in asdict(pair).items() if name != "outlook"}
 
 
-def _agreement(agreement: Agreement | None) -> list[str]:
+def _agreement_lines(agreement: Agreement | None) -> list[str]:
     if agreement is None:
         return ["no rank agreement: not both runs have a ranking at this level"]
     inversions = [f"{a} and {b}" for a, b in agreement.inversions]

@@ -1,17 +1,29 @@
-"""The conclusions of a run, in sentences that all formats share."""
+"""What a run shows, in sentences that all formats share: the answer, and the conclusions."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level
-from deadheat.report.findings.bounds import AtLeast, at_least
+from deadheat.report.findings.analysis import (
+    Analysis,
+    AtLeast,
+    Level,
+    Standing,
+    Statement,
+    at_least,
+    shown_name,
+)
 from deadheat.report.findings.capacity import capacity_statements
-from deadheat.report.findings.lone import lone_rate, lone_statements, runs_alone
-from deadheat.report.findings.precision import precision
-from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
-from deadheat.report.model.statement import Statement
+from deadheat.report.findings.next_step import reasonable_s, remaining, time_text, too_close
+from deadheat.report.findings.precision import (
+    lone_answer,
+    lone_rate,
+    lone_statements,
+    precision,
+    runs_alone,
+)
 from deadheat.report.model.view import RunView, TrialView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
@@ -41,7 +53,7 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         return
     neighbors = ranking.neighbors
     for names in ranking.dead_heats:
-        yield Statement("dead heat", format.listing([_shown(view, name) for name in names]))
+        yield Statement("dead heat", format.listing([shown_name(view, name) for name in names]))
     separated = [pair for pair in neighbors if pair.verdict is Verdict.SEPARATED]
     if len(separated) > NAMED:
         closest = min(separated, key=lambda pair: pair.ratio.ratio)
@@ -91,7 +103,7 @@ def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
 
 
 def _bound_text(view: RunView, bound: AtLeast) -> str:
-    name, first = bound.contender.label or bound.contender.name, _shown(view, bound.beaten[0])
+    name, first = bound.contender.label or bound.contender.name, shown_name(view, bound.beaten[0])
     below = f" and the {len(bound.beaten) - 1} below it" if len(bound.beaten) > 1 else ""
     least = f"{100 * (bound.ratio_low - 1):.1f}"
     how_much = "faster than" if float(least) == 0 else f"at least {least} % faster than"
@@ -153,13 +165,13 @@ def most_failed(trials: Sequence[TrialView]) -> tuple[str, int]:
 
 
 def _faster_text(view: RunView, pair: Pair) -> str:
-    faster, slower = _shown(view, pair.faster), _shown(view, pair.slower)
+    faster, slower = shown_name(view, pair.faster), shown_name(view, pair.slower)
     return f"{faster} is faster than {slower} by {difference(pair.ratio)}"
 
 
 def _apart_text(view: RunView, pair: Pair) -> str:
     return (
-        f"{_shown(view, pair.faster)} and {_shown(view, pair.slower)}, "
+        f"{shown_name(view, pair.faster)} and {shown_name(view, pair.slower)}, "
         f"{difference(pair.ratio)} apart"
     )
 
@@ -225,12 +237,99 @@ def _margin(ranking: Ranking) -> str:
     return format.percent(ranking.margin, 0)
 
 
-def _shown(view: RunView, name: str) -> str:
-    return next(
-        (
-            contender.label or contender.name
-            for contender in view.contenders
-            if contender.name == name
-        ),
-        name,
-    )
+def answer(view: RunView, level: Level) -> str:
+    """Which contender is fastest at this level: one sentence without its period."""
+    if not view.races:
+        return "This run searched for the highest rate that holds an objective"
+    if (lone := lone_rate(view, level)) is not None:
+        return lone_answer(lone)
+    ranking, ranked = level.ranking, level.ranked
+    if level.lone is not None:
+        return f"No ranking{_here(view)}: only {level.lone.name} has a rate that counts"
+    if ranking is None or not ranked:
+        why = "nothing was measured"
+        if any(standing.cell.trials for standing in level.standings):
+            why = trials_text(level) or "no comparison has an interval"
+        what = "rate" if runs_alone(view) else "ranking"
+        return f"No {what}{_here(view)}: {why}"
+    leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
+    if len(leaders) == 1:
+        return f"{leaders[0].name} is fastest: {_lead(ranking, ranked)} ahead of the next"
+    return _dead_heat(ranking, ranked, leaders)
+
+
+def _here(view: RunView) -> str:
+    return " at this level" if len(view.levels) > 1 else ""
+
+
+def trust(view: RunView, analysis: Analysis, level: Level) -> str:
+    """How certain the order is: what is separated, which checks failed, what is not ranked."""
+    sentences = []
+    ranking = level.ranking
+    if ranking is not None and len(ranking.rows) > 1:
+        sentences.append(_separated(ranking))
+    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    failed = sum(not trial.valid for trial in trials)
+    if trials:
+        sentences.append(
+            f"{failed:,} of {format.count(len(trials), 'trial')} failed a check and "
+            f"{'does' if failed == 1 else 'do'} not count"
+            if failed
+            else f"All {format.count(len(trials), 'trial')} of servers passed every check"
+        )
+    ranked = level.ranked
+    left_out = [standing for standing in level.standings if not standing.ranked]
+    if ranked and view.races:
+        if measured := [standing for standing in left_out if standing.cell.trials]:
+            sentences.append(f"Not ranked: {_names(measured)}{_failed_gates(view, measured)}")
+        if unmeasured := [standing for standing in left_out if not standing.cell.trials]:
+            sentences.append(f"Not measured: {_names(unmeasured)}")
+    if analysis.blocks and view.state != "complete":
+        sentences.append(f"The run is not complete ({view.state})")
+    return ". ".join(sentences)
+
+
+def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
+    """`23 % (1 to 49 %)`: how much faster the first is than the second."""
+    ratio = ranking.pair(ranked[0].contender.name, ranked[1].contender.name).ratio
+    middle, interval = format.excess(ratio.ratio, ratio.low, ratio.high)
+    return f"{middle} % ({interval[0]} to {interval[1]} %)" if interval else f"{middle} %"
+
+
+def _dead_heat(ranking: Ranking, ranked: tuple[Standing, ...], leaders: list[Standing]) -> str:
+    """`a and b are in a dead heat for the lead`, and whether that is shown or only not decided."""
+    names = [leader.contender.name for leader in leaders]
+    pairs = [ranking.pair(a, b) for a, b in itertools.combinations(names, 2)]
+    everyone = len(leaders) == len(ranked)
+    who = f"All {len(leaders)}" if everyone and len(leaders) > NAMED else _names(leaders)
+    where = "" if everyone else " for the lead"
+    if all(pair.verdict is Verdict.EQUIVALENT for pair in pairs):
+        margin = format.percent(ranking.margin, 0)
+        return f"{who} are in a dead heat{where}, within {margin} of each other"
+    return f"{who} are in a dead heat{where}: the data cannot separate them"
+
+
+def _separated(ranking: Ranking) -> str:
+    separated = sum(pair.verdict is Verdict.SEPARATED for pair in ranking.pairs)
+    confidence = format.percent(ranking.level.confidence, 0)
+    pairs = format.count(len(ranking.pairs), "pair")
+    verb = "is" if separated == 1 else "are"
+    return f"{separated:,} of {pairs} {verb} separated, jointly at {confidence}"
+
+
+def _failed_gates(view: RunView, standings: list[Standing]) -> str:
+    """` (client_cpu and ceiling)`: the checks that these failed most often, if any."""
+    codes: Counter[str] = Counter()
+    for standing in standings:
+        over_all = view.outran_client(standing.contender.name, standing.cell.connections)
+        for trial in standing.cell.trials:
+            codes.update(gate.code for gate in (*over_all, *trial.gates_failed))
+    most = [code for code, _ in codes.most_common(2)]
+    return f" ({format.listing(most)})" if most else ""
+
+
+def _names(standings: list[Standing]) -> str:
+    names = [format.plain(standing.name, 40) for standing in standings]
+    if len(names) > NAMED:
+        names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
+    return format.listing(names)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.protocol import Protocol
+from deadheat.protocol import StoredProtocol
 from deadheat.report import format
 from deadheat.report.model.view import RunView
 
@@ -65,7 +65,7 @@ def _mappings(
             yield path, before, after
 
 
-def _without_workloads(protocol: Protocol) -> Mapping[str, Any]:
+def _without_workloads(protocol: StoredProtocol) -> Mapping[str, Any]:
     return protocol.model_dump(mode="json", exclude={"workloads"})
 
 
@@ -77,7 +77,7 @@ def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]
         yield f"workload {name}", hashes[0][name], hashes[1][name]
 
 
-def _hashes(protocol: Protocol) -> dict[str, str]:
+def _hashes(protocol: StoredProtocol) -> dict[str, str]:
     return {
         each.name: hashlib.sha256(
             json.dumps(each.model_dump(), sort_keys=True).encode()

@@ -12,6 +12,7 @@ from typing import Any
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Level
+from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
 
 # Keys of a slice. One without a pause has the first alone; one that failed has none.
@@ -26,17 +27,14 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """A server's pauses: the longest, and their share of its time beyond what the others have."""
+    """What a server pauses without a request that explains it, and beyond what others have."""
 
-    longest_us: float
-    share: float
+    __pydantic_config__ = SHAPE
 
-    @property
-    def text(self) -> str:
-        """`paused for up to 213 ms; pauses took 20 % of its time`."""
-        longest = f"paused for up to {format.milliseconds(self.longest_us)} ms"
-        digits = 0 if self.share >= 0.1 else 1
-        return f"{longest}; pauses took {format.percent(self.share, digits)} of its time"
+    longest_us: Finite
+    share: Finite
+    """Of the time in which it was measured; 0.2 is 20 %."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
         share = own.share - _median([each.share for each in others])
         often = own.long_share > _median([each.long_share for each in others])
         if share > SHARE_SHOWN or (often and own.long_slices >= SLICES_MIN):
-            findings[name] = Pauses(own.longest_us, max(share, 0.0))
+            findings[name] = _pauses(own.longest_us, max(share, 0.0))
     return findings
 
 
@@ -80,6 +78,13 @@ def pauses_at(view: RunView, level: Level) -> Mapping[str, Pauses]:
         }
     pauses: Mapping[str, Pauses] = level.kept["pauses"]
     return pauses
+
+
+def _pauses(longest_us: float, share: float) -> Pauses:
+    """With `paused for up to 213 ms; pauses took 20 % of its time`."""
+    longest = f"paused for up to {format.milliseconds(longest_us)} ms"
+    taken = format.percent(share, 0 if share >= 0.1 else 1)
+    return Pauses(longest_us, share, f"{longest}; pauses took {taken} of its time")
 
 
 def _rows(cell: Cell) -> Rows:

@@ -5,29 +5,37 @@ from dataclasses import dataclass
 
 from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level
-from deadheat.report.findings.bounds import at_least
+from deadheat.report.findings.analysis import Analysis, Level, at_least, shown_name
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
-from deadheat.report.findings.lone import LoneRate, lone_rate, lone_statements
 from deadheat.report.findings.next_step import (
     NextStep,
     Source,
     more_for_lone,
     next_step,
+    reasonable_s,
+    remaining,
     run_anew,
     settled_anew,
+    time_text,
+    too_close,
 )
 from deadheat.report.findings.pauses import pauses_at
-from deadheat.report.findings.precision import noise_means, noise_range
-from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
+from deadheat.report.findings.precision import (
+    LoneRate,
+    lone_rate,
+    lone_statements,
+    noise_means,
+    noise_range,
+)
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.single_rate import PRECISION
 
 KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
+PAGE = "--format html -o page.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +55,17 @@ def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ..
         *(_of_level(view, analysis, source) if view.races and analysis.levels else ()),
         *_cautions(view),
         *_noise(view, analysis),
-        *_see(source),
+        Point("SEE", "everything", "", f"deadheat report {source.argument} -v"),
+        Point("SEE", "a web page", "", f"deadheat report {source.argument} {PAGE}"),
     )
 
 
 def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Point]:
     level = analysis.main
     if (lone := lone_rate(view, level)) is not None:
-        yield from _lone(view, level, lone, source)
+        for statement in lone_statements(view, level):
+            yield Point(statement.topic.upper(), statement.text)
+        yield from _lone_open(view, lone, source)
         yield from _pauses(view, level)
         return
     if level.ranking is not None:
@@ -73,13 +84,6 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
             yield Point(statement.topic.upper(), statement.text)
         elif statement.topic == "by CPU time":
             yield Point("CPU TIME", statement.text)
-
-
-def _lone(view: RunView, level: Level, lone: LoneRate, source: Source) -> Iterator[Point]:
-    """What is known of the only contender, and how to know its rate better."""
-    for statement in lone_statements(view, level):
-        yield Point(statement.topic.upper(), statement.text)
-    yield from _lone_open(view, lone, source)
 
 
 def open_points(
@@ -214,12 +218,6 @@ def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
         yield Point("NOISE", f"{text}: {noise_means(view, analysis.main)}")
 
 
-def _see(source: Source) -> Iterator[Point]:
-    yield Point("SEE", "everything", "", f"deadheat report {source.argument} -v")
-    page = f"deadheat report {source.argument} --format html -o page.html"
-    yield Point("SEE", "a web page", "", page)
-
-
 def _pair(view: RunView, pair: Pair, sign: str) -> str:
     return f"{_shown(view, pair.faster)} {sign} {_shown(view, pair.slower)}"
 
@@ -238,5 +236,4 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shown(view: RunView, name: str) -> str:
-    label = next((c.label or c.name for c in view.contenders if c.name == name), name)
-    return format.plain(label, 40)
+    return format.plain(shown_name(view, name), 40)

@@ -1,19 +1,185 @@
-"""The precision of a run: limits, machine noise, detectable differences, and the method."""
+"""What limited the rates, and how precisely a run knows them.
 
+Something always limits a closed loop: the client, the server's CPUs, or too few workers. If it is
+not a CPU, requests wait: for each other on too few connections, for a timer, a lock, a disk, or a
+delayed acknowledgment. A run of one contender has a rate with an interval in place of ranks.
+"""
+
+import enum
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level
-from deadheat.report.findings.limits import limits
-from deadheat.report.findings.lone import lone_rate
-from deadheat.report.model.statement import Statement
-from deadheat.report.model.view import ContenderView, RunView
+from deadheat.report.findings.analysis import (
+    Analysis,
+    Level,
+    Standing,
+    Statement,
+    valid_rates,
+)
+from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking import Ranking
+from deadheat.stats.single_rate import PRECISION, half_width
 
+FULL_SHARE = 0.85  # of a CPU counts as full: scheduling and the kernel take the rest
+NAMED = 6
 HOLD_FOR = "all this is for these builds, under this load, on this machine, in these minutes"
+
+
+class Limit(enum.StrEnum):
+    CLIENT = "client"
+    WAITING = "waiting"
+    WORKERS = "workers"
+    CPU = "cpu"
+
+
+def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
+    """What limited the trials behind the figures; None if the server's CPU time is unknown."""
+    if view.outran_client(contender.name, cell.connections):
+        return Limit.CLIENT
+    used = cell.server_cpus_used
+    if used is None or not view.server_cpus:
+        return None
+    if used + (cell.database_cpus_used or 0.0) >= FULL_SHARE * view.server_cpus:
+        return Limit.CPU
+    if contender.workers < view.server_cpus and used >= FULL_SHARE * contender.workers:
+        return Limit.WORKERS
+    return Limit.WAITING
+
+
+def limits(view: RunView, level: Level) -> Iterator[Statement]:
+    """A statement for each limit that some contender reached, in the order of `Limit`."""
+    names_by_limit: dict[Limit, list[str]] = {limit: [] for limit in Limit}
+    for standing in level.standings:
+        limit = limit_of(view, standing.contender, standing.cell)
+        if limit is not None:
+            names_by_limit[limit].append(standing.name + _used_share(view, limit, standing.cell))
+    known = sum(map(len, names_by_limit.values()))
+    cpus = format.count(view.server_cpus, "CPU")
+    for limit, names in names_by_limit.items():
+        if names:
+            yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
+
+
+def _limit_text(limit: Limit, names: str, cpus: str) -> str:
+    match limit:
+        case Limit.CLIENT:
+            return f"the client: {names}"
+        case Limit.WAITING:
+            return (
+                f"no CPU: {names} left part of the server's {cpus} idle; requests waited for a "
+                "timer, a lock, a disk or an acknowledgment, or there were too few of them"
+            )
+        case Limit.WORKERS:
+            return f"too few workers to use the server's {cpus}: {names}"
+        case Limit.CPU:
+            return f"the server's {cpus}: {names}"
+
+
+def _named(names: list[str], known: int) -> str:
+    if len(names) == known > 1:
+        return f"all {known}"
+    if len(names) > NAMED:
+        return f"{len(names)} of {known}"
+    return format.listing(names)
+
+
+def _used_share(view: RunView, limit: Limit, cell: Cell) -> str:
+    """The share of its CPUs that a server used, if its requests waited, and its database's."""
+    parts = []
+    if limit is Limit.WAITING and cell.server_cpus_used is not None:
+        parts.append(f"{format.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
+    if limit is not Limit.CLIENT and cell.database_cpus_used is not None:
+        share = format.percent(cell.database_cpus_used / view.server_cpus, 0)
+        parts.append(f"{share} by the database")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoneRate:
+    """Requests/s of the only contender; `half_width` is relative, and infinite for one instance."""
+
+    standing: Standing
+    rate_per_s: float
+    half_width: float
+    instances: int
+
+    @property
+    def known(self) -> bool:
+        """Whether the run has reached the precision at which it ends."""
+        return self.half_width <= math.log1p(PRECISION)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of the interval; None if it says nothing."""
+        low, high = (math.exp(sign * self.half_width) for sign in (-1, 1))
+        if not format.is_known(low, high):
+            return None
+        return self.rate_per_s * low, self.rate_per_s * high
+
+
+def runs_alone(view: RunView) -> bool:
+    """Whether the run has a single contender, so there is nothing to rank."""
+    return view.races and len(view.contenders) == 1
+
+
+def lone_rate(view: RunView, level: Level) -> LoneRate | None:
+    """The rate of the only contender; None if there are several, or no valid trial."""
+    if not runs_alone(view) or not level.standings:
+        return None
+    (standing,) = level.standings
+    rates = valid_rates(standing.cell)
+    rate_per_s = standing.cell.rate_per_s(view.aggregate)
+    if not rates or rate_per_s is None:
+        return None
+    confidence = view.confidence
+    instances = len({invocation for invocation, *_ in rates})
+    return LoneRate(standing, rate_per_s, half_width(rates, confidence), instances)
+
+
+def lone_answer(lone: LoneRate) -> str:
+    """`my-server answers 93,100 requests/s (91,000 to 95,200)`."""
+    text = f"{lone.standing.name} answers {format.rate(lone.rate_per_s)} requests/s"
+    if lone.interval is None:
+        return f"{text}; the interval is unknown"
+    low, high = map(format.rate, lone.interval)
+    return f"{text} ({low} to {high})"
+
+
+def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
+    """The rate with its interval, latency, cost, the limit, and the distance to the null server."""
+    lone = lone_rate(view, level)
+    if lone is None:
+        return
+    cell, contender = lone.standing.cell, lone.standing.contender
+    starts = format.count(lone.instances, "start")
+    if lone.interval is None:
+        yield Statement("rate", f"the interval is unknown after {starts}")
+    else:
+        percent = format.percent(math.expm1(lone.half_width))
+        yield Statement("rate", f"known to ±{percent} at 95 % from {starts}")
+    p50, p99 = (format.milliseconds(cell.service[q]) for q in ("p50", "p99"))
+    yield Statement("latency", f"p50 {p50} ms, p99 {p99} ms (service time under full load)")
+    cost = format.microseconds(cell.server_cpu_us_per_request)
+    memory = format.mebibytes(contender.memory_peak_bytes)
+    yield Statement("cost", f"{cost} µs of CPU time per request, {memory} MiB at the peak")
+    for statement in limits(view, level):
+        yield Statement("limit", statement.text)
+    if (null_per_s := _null_rate_per_s(view, level)) is not None:
+        times = format.figure(null_per_s / lone.rate_per_s)
+        text = (
+            f"the null server, which does as little as possible, answers "
+            f"{format.rate(null_per_s)} requests/s here: {times} times as many"
+        )
+        yield Statement("null server", text)
+
+
+def _null_rate_per_s(view: RunView, level: Level) -> float | None:
+    cells = [c.cells.get(level.connections) for c in view.controls if c.name == NULL_SERVER]
+    return next((cell.rate_per_s(view.aggregate) for cell in cells if cell), None)
 
 
 def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
@@ -36,33 +202,25 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
 
 def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
     """The client's rate against the null server, and the fastest contender's share of it."""
-    for control in view.controls:
-        ceiling_per_s = _rate_per_s(view, control, level.connections)
-        if control.name != NULL_SERVER or ceiling_per_s is None:
-            continue
-        text = (
-            f"the client reached {format.rate(ceiling_per_s)} requests/s against the null server, "
-            "which does as little as possible"
-        )
-        known = [(s.cell.rate_per_s("median") or 0.0, s.name) for s in level.standings]
-        if known and (fastest := max(known))[0] > 0:
-            text += (
-                f"; {fastest[1]} reached {format.percent(fastest[0] / ceiling_per_s, 0)} of that"
-            )
-        yield Statement("ceiling", text)
+    ceiling_per_s = _null_rate_per_s(view, level)
+    if ceiling_per_s is None:
+        return
+    text = (
+        f"the client reached {format.rate(ceiling_per_s)} requests/s against the null server, "
+        "which does as little as possible"
+    )
+    known = [(s.cell.rate_per_s("median") or 0.0, s.name) for s in level.standings]
+    if known and (fastest := max(known))[0] > 0:
+        text += f"; {fastest[1]} reached {format.percent(fastest[0] / ceiling_per_s, 0)} of that"
+    yield Statement("ceiling", text)
 
 
 def _noise(view: RunView, level: Level) -> Iterator[Statement]:
     """How much the rates of the controls varied, over all their trials, and what that touches."""
-    ranges = []
-    for control in view.controls:
-        rates = _rates_per_s(control, level.connections)
-        middle = _rate_per_s(view, control, level.connections)
-        if len(rates) > 1 and middle is not None:
-            least, most = (100 * (rate / middle - 1) for rate in (min(rates), max(rates)))
-            ranges.append(
-                f"{control.name} by {least:+.1f} to {most:+.1f} % around {format.rate(middle)}"
-            )
+    ranges = [
+        f"{name} by {min(moves):+.1f} to {max(moves):+.1f} % around {format.rate(middle_per_s)}"
+        for name, middle_per_s, moves in _moves(view, level.connections)
+    ]
     if ranges:
         text = f"our control servers varied: {format.listing(ranges)} requests/s"
         yield Statement("noise", f"{text}; {noise_means(view, level)}")
@@ -70,7 +228,7 @@ def _noise(view: RunView, level: Level) -> Iterator[Statement]:
 
 def noise_means(view: RunView, level: Level) -> str:
     """What the noise of the machine means for the answer."""
-    if view.protocol.residency == "alone":
+    if view.protocol.kind == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"
     if level.ranking is None or len(level.ranking.rows) < 2:
         return "rates may be off by as much"
@@ -79,25 +237,18 @@ def noise_means(view: RunView, level: Level) -> str:
 
 def noise_range(view: RunView, connections: int) -> tuple[float, float] | None:
     """How far the rates of the controls' trials went below and above their rates, in percent."""
-    moves = []
-    for control in view.controls:
-        rates = _rates_per_s(control, connections)
-        middle = _rate_per_s(view, control, connections)
-        if len(rates) > 1 and middle is not None:
-            moves += [100 * (rate / middle - 1) for rate in rates]
+    moves = [move for *_, own in _moves(view, connections) for move in own]
     return (min(moves), max(moves)) if moves else None
 
 
-def _rate_per_s(view: RunView, contender: ContenderView, connections: int) -> float | None:
-    """The contender's rate, as every table has it."""
-    cell = contender.cells.get(connections)
-    return cell.rate_per_s(view.aggregate) if cell else None
-
-
-def _rates_per_s(contender: ContenderView, connections: int) -> Sequence[float]:
-    cell = contender.cells.get(connections)
-    trials = cell.trials if cell else ()
-    return [t.rate_per_s for t in trials if t.measured and t.rate_per_s is not None]
+def _moves(view: RunView, connections: int) -> Iterator[tuple[str, float, list[float]]]:
+    """Each control with several trials: its rate, and how far these are from it, in percent."""
+    for control in view.controls:
+        cell = control.cells.get(connections, Cell(connections))
+        middle_per_s = cell.rate_per_s(view.aggregate)
+        rates = [t.rate_per_s for t in cell.trials if t.measured and t.rate_per_s is not None]
+        if len(rates) > 1 and middle_per_s is not None:
+            yield control.name, middle_per_s, [100 * (rate / middle_per_s - 1) for rate in rates]
 
 
 def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
@@ -158,7 +309,7 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
-    if view.protocol.residency == "alone":
+    if view.protocol.kind == "alone":
         repetitions = format.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "

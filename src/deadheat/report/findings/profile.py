@@ -1,11 +1,14 @@
 """The profile of each server over the workloads of a run, and how well hello predicts them."""
 
+import contextlib
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
+from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare
 from deadheat.stats.decision import Verdict
@@ -17,51 +20,70 @@ MOVERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A server's rate on one workload as a ratio to the best; None where that is unknown."""
+    """A server on one workload. What is unknown is null."""
 
-    rate_per_s: float | None
-    ratio: float | None
-    low: float | None
-    high: float | None
-    server_cpu_us_per_request: float | None
+    __pydantic_config__ = SHAPE
+
+    workload: str
+    connections: int
+    rate_per_s: Finite | None
+    ratio: Finite | None
+    """To the best rate on this workload, with its interval."""
+    low: Finite | None
+    high: Finite | None
+    server_cpu_us_per_request: Finite | None
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """A server over the workloads; those that it does not answer are missing."""
+    """A server over the workloads that it answers."""
 
-    name: str  # as shown
-    shares: Mapping[str, Share]
+    __pydantic_config__ = SHAPE
+
+    name: str
+    shares: tuple[Share, ...]
+
+    def on(self, workload: str) -> Share | None:
+        return next((share for share in self.shares if share.workload == workload), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A server whose place differs between two workloads, among those that answer both.
+    """A server whose place differs, among those that answer both workloads."""
 
-    `places_apart`: the intervals of its places do not overlap. `cpu_us_more` is its CPU time per
-    request on top of that on the first workload.
-    """
+    __pydantic_config__ = SHAPE
 
     name: str
     place_before: int
     place: int
     places_apart: bool
-    cpu_us_more: float | None
+    """The intervals of its two places do not overlap."""
+    cpu_us_more: Finite | None
+    """CPU time per request on top of that on the first workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """How well the order on one workload (`by`) is that on another, over those that answer both.
+    """How well the order on one workload is that on another."""
 
-    None for `agreement` where one of the two has no ranking. `cpu_us_more` is the median over the
-    contenders of what a request costs on top of one of `by`.
-    """
+    __pydantic_config__ = SHAPE
 
     by: str
     workload: str
-    agreement: Agreement | None
+    tau_b: Finite | None
+    """Kendall's tau-b; null where one of the two has no ranking."""
+    low: Finite | None
+    high: Finite | None
+    """A 95 % interval for servers drawn like these (Fieller, Hartley and Pearson 1957); null for
+    fewer than five."""
+    servers: int
+    inversions: tuple[tuple[str, str], ...]
+    """Pairs that both workloads separate, in opposite order."""
     movers: tuple[Mover, ...]
-    cpu_us_more: float | None
+    """The servers that move most, those whose places are apart first."""
+    cpu_us_more: Finite | None
+    """The median of `cpu_us_more` over all servers."""
+    text: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +93,6 @@ class Profile:
     levels: tuple[Level, ...]
     rows: tuple[ProfileRow, ...]
     predictions: tuple[Prediction, ...]
-    confidence: float | None
 
 
 def profile(view: RunView) -> Profile | None:
@@ -92,15 +113,14 @@ def profile(view: RunView) -> Profile | None:
     rows = [
         ProfileRow(
             shown[name],
-            {
-                workload: _share(view, by_name[name])
+            tuple(
+                _share(view, Level(workload, mains[workload].connections), by_name[name])
                 for workload, by_name in standings.items()
                 if name in by_name
-            },
+            ),
         )
         for name in names
     ]
-    ranking = mains[by].ranking
     return Profile(
         levels=tuple(Level(name, level.connections) for name, level in mains.items()),
         rows=tuple(rows),
@@ -109,18 +129,23 @@ def profile(view: RunView) -> Profile | None:
             for workload in analyses
             if workload != by
         ),
-        confidence=ranking.level.confidence if ranking else None,
     )
 
 
 def sentences(overview: Profile) -> Iterator[str]:
     """How well hello predicts each workload, and what moves most, in sentences."""
     for each in overview.predictions:
-        yield from texts_of(each)
+        yield from each.text
 
 
-def texts_of(each: Prediction) -> Iterator[str]:
-    """Those of one workload."""
+def interval_text(each: Prediction) -> str:
+    """`[0.50, 0.98]`, the interval of its tau-b."""
+    if each.low is None or each.high is None:
+        return format.UNKNOWN
+    return f"[{each.low:.2f}, {each.high:.2f}]"
+
+
+def _texts(each: Prediction) -> Iterator[str]:
     yield _agreement_text(each)
     if each.cpu_us_more is not None:
         more = "more" if each.cpu_us_more >= 0 else "less"
@@ -133,17 +158,14 @@ def texts_of(each: Prediction) -> Iterator[str]:
 
 
 def _agreement_text(each: Prediction) -> str:
-    if each.agreement is None:
+    if not each.servers:
         return f"{each.by} and {each.workload} cannot be compared: one of them has no ranking"
-    agreement = each.agreement
-    interval = format.UNKNOWN
-    if agreement.has_interval:
-        interval = f"[{agreement.low:.2f}, {agreement.high:.2f}]"
-    inverted = len(agreement.inversions)
+    inverted = len(each.inversions)
     pairs = {0: "no pair is", 1: "1 pair is"}.get(inverted, f"{inverted} pairs are")
+    tau_b = math.nan if each.tau_b is None else each.tau_b
     return (
-        f"{each.by} predicts {each.workload} with tau-b {agreement.tau_b:.2f} {interval} over "
-        f"{format.count(agreement.contenders, 'server')}; {pairs} separated in opposite orders"
+        f"{each.by} predicts {each.workload} with tau-b {tau_b:.2f} {interval_text(each)} over "
+        f"{format.count(each.servers, 'server')}; {pairs} separated in opposite orders"
     )
 
 
@@ -154,10 +176,12 @@ def mover_text(mover: Mover) -> str:
     return text if mover.places_apart else f"{text}, though the places overlap"
 
 
-def _share(view: RunView, standing: Standing) -> Share:
+def _share(view: RunView, level: Level, standing: Standing) -> Share:
     ratio = standing.ratio_to_leader
     known = ratio is not None and standing.ranked and format.is_known(ratio.low, ratio.high)
     return Share(
+        workload=level.workload,
+        connections=level.connections,
         rate_per_s=standing.cell.rate_per_s(view.aggregate),
         ratio=ratio.ratio if ratio is not None and ratio.ratio == ratio.ratio else None,
         low=ratio.low if ratio is not None and known else None,
@@ -172,7 +196,7 @@ def _prediction(
     analyses: Mapping[str, Analysis],
     standings: Mapping[str, Mapping[str, Standing]],
 ) -> Prediction:
-    rankings = [analyses[name].main.ranking for name in (by, workload)]
+    first, second = (analyses[name].main.ranking for name in (by, workload))
     more_us = {
         name: other_us - own_us
         for name, standing in standings[workload].items()
@@ -180,19 +204,39 @@ def _prediction(
         and (other_us := standing.cell.server_cpu_us_per_request) is not None
         and (own_us := standings[by][name].cell.server_cpu_us_per_request) is not None
     }
-    median_us = statistics.median(more_us.values()) if more_us else None
-    first, second = rankings
-    if first is None or second is None:
-        return Prediction(by, workload, None, (), median_us)
-    try:
-        agreement = compare(first, second)
-    except ValueError:
-        return Prediction(by, workload, None, (), median_us)
+    agreement: Agreement | None = None
+    movers: list[Mover] = []
+    if first is not None and second is not None:
+        with contextlib.suppress(ValueError):  # fewer than two servers answer both
+            agreement = compare(first, second)
+            names = {name: standing.name for name, standing in standings[by].items()}
+            movers = _movers(first, second, names, more_us)
+    known = agreement is not None and agreement.has_interval
+    tau_b = agreement.tau_b if agreement and math.isfinite(agreement.tau_b) else None
+    each = Prediction(
+        by=by,
+        workload=workload,
+        tau_b=tau_b,
+        low=agreement.low if agreement and known else None,
+        high=agreement.high if agreement and known else None,
+        servers=agreement.contenders if agreement else 0,
+        inversions=agreement.inversions if agreement else (),
+        movers=tuple(movers[:MOVERS]),
+        cpu_us_more=statistics.median(more_us.values()) if more_us else None,
+        text=(),
+    )
+    return replace(each, text=tuple(_texts(each)))
+
+
+def _movers(
+    first: Ranking, second: Ranking, names: Mapping[str, str], more_us: Mapping[str, float]
+) -> list[Mover]:
+    """Those whose places differ, those whose places are apart first, then by how far they move."""
     common = {row.name for row in first.rows} & {row.name for row in second.rows}
     before, after = (_places(ranking, common) for ranking in (first, second))
     movers = [
         Mover(
-            name=standings[by][name].name,
+            name=names[name],
             place_before=before[name][0],
             place=after[name][0],
             places_apart=before[name][2] < after[name][1] or after[name][2] < before[name][1],
@@ -201,8 +245,9 @@ def _prediction(
         for name in before
         if before[name][0] != after[name][0]
     ]
-    movers.sort(key=lambda m: (not m.places_apart, -abs(m.place - m.place_before), m.place))
-    return Prediction(by, workload, agreement, tuple(movers[:MOVERS]), median_us)
+    return sorted(
+        movers, key=lambda m: (not m.places_apart, -abs(m.place - m.place_before), m.place)
+    )
 
 
 def _places(ranking: Ranking, common: set[str]) -> dict[str, tuple[int, int, int]]:

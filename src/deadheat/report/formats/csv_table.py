@@ -6,25 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deadheat.foreign_text import printable
-from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
-from deadheat.report.findings.limits import limit_of
-from deadheat.report.findings.scaling import Gain, curves
+from deadheat.report.findings.analysis import Analysis, Level, analyze
+from deadheat.report.findings.precision import limit_of
+from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
 
+CONTENDER = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
 FIELDS = (
-    *(
-        "run",
-        "kind",
-        "workload",
-        "connections",
-        "offered_rate_per_s",
-        "name",
-        "label",
-        "server",
-        "setting",
-    ),
-    *("language", "framework", "version", "workers", "rank_low", "rank_high"),
-    *("not_ranked_because", "aggregate", "rate_per_s", "rate_per_s_min", "rate_per_s_max"),
+    *("run", "kind", "workload", "connections", "offered_rate_per_s", *CONTENDER),
+    *("rank_low", "rank_high", "not_ranked_because"),
+    *("aggregate", "rate_per_s", "rate_per_s_min", "rate_per_s_max"),
     *("ratio_to_leader", "ratio_low", "ratio_high", "ratio_to_fewest_workers"),
     *("ratio_to_fewest_workers_low", "ratio_to_fewest_workers_high"),
     *("service_us_p50", "service_us_p99", "response_us_p50", "response_us_p99"),
@@ -63,57 +54,45 @@ def _level(view: RunView, level: Level) -> Iterator[Mapping[str, Any]]:
     points = (point for curve in curves(view, level) for point in curve.points)
     gains = {point.standing.contender.name: point.gain for point in points}
     for standing in level.standings:
+        contender, cell = standing.contender, standing.cell
+        row = standing.row if standing.ranked else None
+        slowest, fastest = cell.spread_per_s or (None, None)
+        ratio, gain = standing.ratio_to_leader, gains.get(contender.name)
         yield {
-            **_contender(view, standing.contender),
-            **_standing(view, level, standing),
-            **_gain(gains.get(standing.contender.name)),
+            **_contender(view, contender),
+            "kind": "measure",
+            "connections": level.connections,
+            "rank_low": row.rank_low if row else None,
+            "rank_high": row.rank_high if row else None,
+            "not_ranked_because": standing.reason,
+            "aggregate": view.aggregate,
+            "rate_per_s": cell.rate_per_s(view.aggregate),
+            "rate_per_s_min": slowest,
+            "rate_per_s_max": fastest,
+            "ratio_to_leader": ratio.ratio if ratio else None,
+            "ratio_low": ratio.low if ratio and standing.ranked else None,
+            "ratio_high": ratio.high if ratio and standing.ranked else None,
+            "ratio_to_fewest_workers": gain.ratio if gain else None,
+            "ratio_to_fewest_workers_low": gain.low if gain else None,
+            "ratio_to_fewest_workers_high": gain.high if gain else None,
+            "service_us_p50": cell.service["p50"],
+            "service_us_p99": cell.service["p99"],
+            "server_cpu_us_per_request": cell.server_cpu_us_per_request,
+            "server_cpus_used": cell.server_cpus_used,
+            "database_cpu_us_per_request": cell.database_cpu_us_per_request,
+            "limit": limit_of(view, contender, cell),
+            "errors": cell.errors.total(),
+            "trials": len(cell.trials),
+            "trials_valid": len(cell.valid),
         }
 
 
 def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
-    fields = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
     return {
         "run": view.run_id,
         "workload": view.workload,
-        **{name: getattr(contender, name) for name in fields},
+        **{name: getattr(contender, name) for name in CONTENDER},
         "memory_peak_bytes": contender.memory_peak_bytes,
-    }
-
-
-def _standing(view: RunView, level: Level, standing: Standing) -> Mapping[str, Any]:
-    cell, row = standing.cell, standing.row
-    slowest, fastest = cell.spread_per_s or (None, None)
-    ratio = standing.ratio_to_leader
-    return {
-        "kind": "measure",
-        "connections": level.connections,
-        "rank_low": row.rank_low if row and standing.ranked else None,
-        "rank_high": row.rank_high if row and standing.ranked else None,
-        "not_ranked_because": standing.reason,
-        "aggregate": view.aggregate,
-        "rate_per_s": cell.rate_per_s(view.aggregate),
-        "rate_per_s_min": slowest,
-        "rate_per_s_max": fastest,
-        "ratio_to_leader": ratio.ratio if ratio else None,
-        "ratio_low": ratio.low if ratio and standing.ranked else None,
-        "ratio_high": ratio.high if ratio and standing.ranked else None,
-        "service_us_p50": cell.service["p50"],
-        "service_us_p99": cell.service["p99"],
-        "server_cpu_us_per_request": cell.server_cpu_us_per_request,
-        "server_cpus_used": cell.server_cpus_used,
-        "database_cpu_us_per_request": cell.database_cpu_us_per_request,
-        "limit": limit_of(view, standing.contender, cell),
-        "errors": cell.errors.total(),
-        "trials": len(cell.trials),
-        "trials_valid": len(cell.valid),
-    }
-
-
-def _gain(gain: Gain | None) -> Mapping[str, Any]:
-    return {
-        "ratio_to_fewest_workers": gain.ratio if gain else None,
-        "ratio_to_fewest_workers_low": gain.low if gain else None,
-        "ratio_to_fewest_workers_high": gain.high if gain else None,
     }
 
 

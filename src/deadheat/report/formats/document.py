@@ -11,22 +11,44 @@ a replay.
 
 import datetime
 import json
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from deadheat.report.findings.limits import Limit
-from deadheat.report.formats.document_open import Open
-from deadheat.report.formats.document_part import Finite, Part
-from deadheat.report.formats.document_profile import Profile
-from deadheat.report.formats.document_replay import Defect, Recovery
-from deadheat.report.formats.document_statement import Caution, Statement
-from deadheat.report.formats.document_trial import Latency, Trial
-from deadheat.report.model.evidence import Build, RawOutput
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import PublishedRow
+from deadheat.report.findings.pauses import Pauses
+from deadheat.report.findings.precision import Limit
+from deadheat.report.findings.profile import Prediction, ProfileRow
+from deadheat.report.model.evidence import (
+    Build,
+    Defect,
+    LinkLosses,
+    PublishedRow,
+    RawOutput,
+    Recovery,
+)
+from deadheat.report.model.series import SHAPE, Finite, Series
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+Known = Annotated[Finite | None, BeforeValidator(_known)]
+"""Null if it is not a number, or infinite."""
+
+
+class Part(BaseModel):
+    """Rejects unknown keys and infinite numbers; an unknown figure is null.
+
+    A part may be made from a value whose attributes have the names of its fields.
+    """
+
+    model_config = SHAPE | ConfigDict(
+        frozen=True, from_attributes=True, revalidate_instances="never"
+    )
 
 
 class Run(Part):
@@ -71,6 +93,68 @@ class Host(Part):
     cpus: tuple[int, ...]
     """The CPUs it was given."""
     fingerprint: dict[str, Any]
+
+
+class Latency(Part):
+    """A distribution of times, in microseconds. A quantile q is null below 100 / (1 - q)."""
+
+    requests: int
+    merged: bool
+    """True: over all requests together. False: medians over trials of the generator's figures."""
+    mean_us: Finite | None
+    p50_us: Finite | None
+    p75_us: Finite | None
+    p90_us: Finite | None
+    p99_us: Finite | None
+    p99_9_us: Finite | None
+    p99_99_us: Finite | None
+    max_us: Finite | None
+    curve: tuple[tuple[Finite, Finite], ...]
+    """(q, microseconds): quantiles equally spaced in log10(1 - q), up to the last that enough
+    requests support."""
+
+
+class FailedGate(Part):
+    """A check of a trial's validity that failed."""
+
+    code: str
+    reading: Finite | None
+    threshold: Finite | None
+    unit: Literal["share", "count", "us", "per_10k"] | None
+    """Unit of both: a share of 1, a count, microseconds, or events per 10,000 requests."""
+    advice: str
+
+
+class Trial(Part):
+    """One load run against one contender at one level."""
+
+    invocation: int
+    block: int
+    at_s: Finite
+    """Start of the trial, since the run's start."""
+    command: tuple[str, ...]
+    heat: int
+    """1, unless not all contenders fit into memory together."""
+    valid: bool
+    """Only a valid trial ranks: it ended with a rate, and passed every gate."""
+    state: Literal["ok", "failed"]
+    reason: str | None
+    rate_per_s: Finite | None
+    requests_ok: int
+    server_cpu_us_per_request: Finite | None
+    database_cpu_us_per_request: Finite | None
+    """CPU time of the workload's database, beside the server's; null without one."""
+    memory_peak_bytes: int | None
+    errors: dict[str, int]
+    """Failed requests by class; rates do not include them."""
+    gates_failed: tuple[FailedGate, ...]
+    elapsed_s: Finite | None
+    """The time measured; of a trial of slices, that of all slices."""
+    slices: tuple[dict[str, Any], ...]
+    """The slices that the trial is the sum of; empty where it is one load, and where the document
+    leaves them out (`series_trials_max`). `at_s` counts from the run's start."""
+    series: Series | None
+    """Null if nothing was recorded, or if the document leaves it out (`series_trials_max`)."""
 
 
 class Cell(Part):
@@ -175,15 +259,6 @@ class Ratio(Part):
     high: Finite | None
 
 
-class Pauses(Part):
-    """What a server pauses without a request that explains it, and beyond what others have."""
-
-    longest_us: Finite
-    share: Finite
-    """Of the time in which it was measured; 0.2 is 20 %."""
-    text: str
-
-
 class Standing(Part):
     """A contender's rank, or the reason why it has none."""
 
@@ -208,7 +283,7 @@ class Pair(Part):
     """Whether they are next to each other in the order."""
     verdict: Literal["separated", "equivalent", "undecided"]
     ratio: Ratio | None
-    probability_faster: Finite | None
+    probability_faster: Known
     extra_blocks: int | None
     """Blocks that an undecided pair needs at its present difference and variance."""
     extra_invocations: int | None
@@ -232,9 +307,9 @@ class ScalingPoint(Part):
 class Estimate(Part):
     """A fitted parameter; null is infinite, and no bounds mean too few blocks."""
 
-    value: Finite | None
-    low: Finite | None
-    high: Finite | None
+    value: Known
+    low: Known
+    high: Known
 
 
 class ScalingFit(Part):
@@ -270,6 +345,15 @@ class Scaling(Part):
     text: tuple[str, ...]
 
 
+class Open(Part):
+    """What a level leaves open, and what to type next."""
+
+    text: str
+    """A pair, such as `a ~ b`, or what is missing."""
+    figures: str
+    command: str
+
+
 class Level(Part):
     """The results at one level: a workload and a number of connections."""
 
@@ -285,7 +369,7 @@ class Level(Part):
     """Joint confidence of all statements about this level."""
     margin: Finite | None
     """Equivalence margin: 0.03 is 3 %."""
-    minimum_detectable_effect: Finite | None
+    minimum_detectable_effect: Known
     """The difference that a run like this detects with 80 % power."""
     method: str | None
     standings: tuple[Standing, ...]
@@ -324,6 +408,32 @@ class Calibration(Part):
 
     at: datetime.datetime
     result: dict[str, Any]
+
+
+class Profile(Part):
+    """Every server at the main level of each workload."""
+
+    rows: tuple[ProfileRow, ...]
+    predictions: tuple[Prediction, ...]
+
+
+class Caution(Part):
+    """What to know before believing the figures."""
+
+    code: str
+    contenders: tuple[str, ...]
+    text: str
+    advice: str | None
+    workload: str | None
+    """The workload that it is about; null if it is about all of them."""
+
+
+class Statement(Part):
+    """A conclusion in words, about the workload's main level unless it names another."""
+
+    topic: str
+    text: str
+    workload: str
 
 
 class Document(Part):

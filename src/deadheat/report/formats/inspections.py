@@ -1,10 +1,57 @@
-"""The results of `deadheat verify`: a line for each contender, and a count of each state."""
+"""The results of `deadheat verify`: lines, pages (docs/servers.md and one for each language), and
+the comment on a pull request.
+"""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 
+from deadheat.catalog import Catalog, Server, selection
 from deadheat.measure.inspection import Inspection
+from deadheat.measure.review import Check
+from deadheat.protocol.figures import read_figures
 from deadheat.report import format
+from deadheat.report.formats.markdown import escape
+from deadheat.report.formats.tables import QUESTIONS, answer
+
+COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
+RECIPE = "recipe, verified against upstream"
+STATES = {
+    "works": "the right answer, every connection served at each level, stopped on request",
+    "works, with a note": "the right answer, with a shortfall: see the page of its language",
+    RECIPE: "its registry is unreachable from this machine; its folder ran on upstream sources",
+    "missing here": "this machine lacks a tool that it needs",
+    "fails": "it did not build, did not start, or gave a wrong answer",
+}
+HEAD = """# Servers
+
+Every server in `servers/` in each of its settings (`server:setting`). `make verify-all` built each
+one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections, and stopped it. It
+also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
+servers without a folder, with the reasons."""
+TABLE = """The page of a language has the version, the settings and the results of each server. A
+*shortfall* is a contender that did not work, or was verified before its folder changed, or did not
+serve every connection: in one load of one second and then in three of ten seconds. Connections that
+are not served usually wait in the server's accept queue, the Recv-Q in `ss -ltn`: while it is busy
+with the first connections, it accepts few others. The settings called `published` have the
+published backlogs and limits. Every server with workers also has the setting `multicore`, four of
+them; `bench/multicore.py` shows how many worked."""
+CHANGED = "verified before its folder changed"
+BEHAVIOR = """## Behavior
+
+Each server that answered, in its default setting. *Ready* is the time from the start to the first
+right answer, *idle* the memory at that point, *closes when asked* whether it honors
+`Connection: close`, *pipelined* how many of two requests sent together it answers. *Freeze* is
+`unchanged` if, after 90 s frozen as in a race, the server gave the right answer and had the same
+processes as before."""
+PUBLISHED = """# Published rows
+
+Each row of the three comparisons, in the order of its table, with the contender that repeats it and
+the differences from what was published. [The servers](../{index}) have the details."""
+MARKS = {True: "✅ pass", False: "❌ FAIL", None: "⚪ not decided"}
+READING_MAX = 200  # characters; a comment shows a table of short lines
 
 
 def line(inspection: Inspection) -> str:
@@ -56,3 +103,245 @@ def served(inspection: Inspection) -> str:
         most = inspection.served_most.get(level, least)
         counts.append(f"{least:,}" if most == least else f"{least:,}–{most:,}")
     return ", ".join(counts) or format.NONE
+
+
+def server_pages(
+    inspections: Sequence[Inspection], catalog: Catalog, name: str
+) -> Mapping[str, str]:
+    """Pages by path: `name`.md lists the servers; the folder `name` has one for each language."""
+    shown = sorted(
+        (
+            _with_change(inspection, catalog.servers[inspection.server])
+            for inspection in inspections
+            if inspection.server in catalog.servers
+        ),
+        key=lambda row: (row.server, row.setting != "default", row.setting),
+    )
+    languages: dict[str, list[Inspection]] = {}
+    for inspection in shown:
+        language = catalog.servers[inspection.server].manifest.language
+        languages.setdefault(language, []).append(inspection)
+    pages = {f"{name}.md": _index(shown, languages, catalog, name)}
+    for language, of_language in languages.items():
+        pages[f"{name}/{_slug(language)}.md"] = _language(language, of_language, catalog, name)
+    table = _table(
+        ("comparison", "row", "contender", "state", "differs"), _published(shown, catalog)
+    )
+    pages[f"{name}/published.md"] = f"{PUBLISHED.format(index=f'{name}.md')}\n\n{table}\n"
+    return pages
+
+
+def _with_change(inspection: Inspection, server: Server) -> Inspection:
+    """With a caution if the folder now has another build, start or workload."""
+    if inspection.fault is not None or inspection.lacks:
+        return inspection
+    is_here = inspection.setting in server.settings
+    if is_here and inspection.source_key == selection(server, inspection.setting).source_key:
+        return inspection
+    return replace(inspection, cautions=(*inspection.cautions, CHANGED))
+
+
+def _index(
+    shown: Sequence[Inspection],
+    languages: Mapping[str, Sequence[Inspection]],
+    catalog: Catalog,
+    name: str,
+) -> str:
+    states = Counter(_state(inspection, catalog) for inspection in shown)
+    counts = ((state, str(states[state]), meaning) for state, meaning in STATES.items())
+    parts = [
+        HEAD,
+        f"{len({inspection.server for inspection in shown})} servers, {len(shown)} contenders:",
+        _table(("state", "contenders", "that is"), counts),
+        TABLE,
+        f"[{name}/published.md]({name}/published.md) lists the rows of the published comparisons.",
+    ]
+    rows = (
+        _family(language, languages[language], catalog, name)
+        for language in sorted(languages, key=str.lower)
+    )
+    parts.append(_table(("language", "servers", "shortfalls"), rows, linked=2))
+    return "\n\n".join(parts) + "\n"
+
+
+def _family(
+    language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str
+) -> Sequence[str]:
+    """The row of a language: its servers with links, and its contenders with a shortfall."""
+    page = f"{name}/{_slug(language)}.md"
+    servers = dict.fromkeys(inspection.server for inspection in inspections)
+    short = [row.name for row in inspections if _state(row, catalog) not in ("works", RECIPE)]
+    return (
+        f"[{escape(language)}]({page})",
+        ", ".join(f"[{server}]({page}#{server})" for server in servers),
+        ", ".join(short) or format.NONE,
+    )
+
+
+def _language(language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str) -> str:
+    parts = [f"# Servers in {language}", f"Generated with [{name}.md](../{name}.md)."]
+    for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
+        parts += _server(catalog.servers[server], list(settings), catalog)
+    header = (
+        *(
+            "server",
+            "ready s",
+            "idle MiB",
+            *(text.replace("\n", " ") for text in QUESTIONS.values()),
+        ),
+        *("unknown path", "Date", "freeze", "stop"),
+    )
+    if rows := list(_behavior(inspections)):
+        parts += [BEHAVIOR, _table(header, iter(rows))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _server(server: Server, contenders: Sequence[Inspection], catalog: Catalog) -> Iterator[str]:
+    """Heading, notes and contenders of one server."""
+    manifest = server.manifest
+    yield f"## {server.name}"
+    yield f"{escape(manifest.framework)} ({manifest.kind}), <{manifest.homepage}>"
+    if manifest.notes:
+        yield "\n".join(f"- {escape(_sentence(note))}" for note in manifest.notes)
+    default = contenders[0]
+    if _state(default, catalog) == RECIPE and manifest.verified:
+        verified = escape(_sentence(manifest.verified))
+        yield f"Verified on {verified} Not built here: {_fault(default)}."
+    rows = (_contender(inspection, server, catalog) for inspection in contenders)
+    yield _table(("contender", "version", "state", "served", "shortfall", "why this setting"), rows)
+
+
+def _contender(inspection: Inspection, server: Server, catalog: Catalog) -> Sequence[str]:
+    setting = server.manifest.settings.get(inspection.setting)
+    state = _state(inspection, catalog)
+    fault = inspection.fault if state != RECIPE else None
+    return (
+        inspection.name,
+        inspection.version or format.NONE,
+        state,
+        served(inspection),
+        format.plain("; ".join(filter(None, [fault, *inspection.cautions]))) or format.NONE,
+        format.NONE if setting is None else _sentence(setting.why),
+    )
+
+
+def _fault(inspection: Inspection) -> str:
+    fault = inspection.fault or format.NONE
+    for prefix in (f"{inspection.server} is left out: ", f"{inspection.server}: "):
+        fault = fault.removeprefix(prefix)
+    return escape(format.plain(fault))
+
+
+def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+    contenders = {(inspection.server, inspection.setting): inspection for inspection in inspections}
+    for comparison in COMPARISONS:
+        path = catalog.root / "published" / f"{comparison}.csv"
+        if not path.is_file():  # a catalog of the user's, without it
+            continue
+        figures = read_figures(path)
+        for row in figures.rows:
+            matches = list(_servers_of(catalog, comparison, row))
+            if not matches:
+                yield comparison, row, format.NONE, "no server here", "see servers-missing.md"
+            for server, setting, differs in matches:
+                inspection = contenders.get((server.name, setting))
+                yield (
+                    comparison,
+                    row,
+                    inspection.name if inspection else server.name,
+                    _state(inspection, catalog) if inspection else "not verified",
+                    "; ".join(differs),
+                )
+
+
+def _servers_of(
+    catalog: Catalog, comparison: str, row: str
+) -> Iterator[tuple[Server, str, Sequence[str]]]:
+    for server in catalog.servers.values():
+        for published in server.manifest.published:
+            if (published.protocol, published.row) == (comparison, row):
+                yield server, published.setting, published.differs
+
+
+def _behavior(inspections: Sequence[Inspection]) -> Iterator[Sequence[str]]:
+    """The default setting of each server that answered."""
+    for _, settings in groupby(inspections, key=lambda inspection: inspection.server):
+        inspection = next(
+            (inspection for inspection in settings if inspection.behavior is not None), None
+        )
+        if inspection is None or inspection.behavior is None:
+            continue
+        yield (
+            inspection.name,
+            f"{inspection.ready_s:.2f}",
+            format.mebibytes(inspection.idle_memory_bytes),
+            *(answer(inspection.behavior.get(key)) for key in QUESTIONS),
+            answer(inspection.behavior.get("unknown_path")),
+            answer(inspection.behavior.get("date")),
+            _freeze(inspection),
+            inspection.stop or format.NONE,
+        )
+
+
+def _freeze(inspection: Inspection) -> str:
+    if inspection.frozen_s is None:
+        return format.NONE
+    return "changed" if inspection.fault is not None else "unchanged"
+
+
+def _state(inspection: Inspection, catalog: Catalog) -> str:
+    """The state; `RECIPE` if no registry here can install it but it was verified otherwise."""
+    if inspection.lacks and catalog.servers[inspection.server].manifest.verified:
+        return RECIPE
+    return inspection.state
+
+
+def _sentence(text: str) -> str:
+    text = format.plain(text)
+    return text if text.endswith((".", "…")) else f"{text}."
+
+
+def _slug(language: str) -> str:
+    """The language as a file name: `Node.js` is `node-js`, `C++` is `cpp`."""
+    named = language.lower().replace("+", "p").replace("#", "-sharp")
+    return re.sub(r"[^a-z0-9]+", "-", named).strip("-")
+
+
+def _table(header: Sequence[str], rows: Iterator[Sequence[str]], *, linked: int = 0) -> str:
+    """A Markdown table; the first `linked` cells of a row are links of ours, and stay."""
+    lines = [header, ["---"] * len(header)]
+    for row in rows:
+        lines.append([*row[:linked], *map(escape, row[linked:])])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def review_markdown(
+    name: str, version: str | None, machine: str, checks: Sequence[Check], log: str = ""
+) -> str:
+    """A heading with the verdict, a table with a row per check, and the log if one is given."""
+    failed = [check for check in checks if check.passed is False]
+    passed = sum(check.passed is True for check in checks)
+    verdict = f"{len(failed)} failed" if failed else f"{passed} of {len(checks)} checks passed"
+    lines = [
+        f"### `deadheat verify --strict {name}`: {verdict}",
+        "",
+        f"{escape(name)} {escape(version or 'of unknown version')}, on {escape(machine)}",
+        "",
+        "| check | result | reading |",
+        "| --- | --- | --- |",
+    ]
+    lines += [
+        f"| {escape(check.rule)} | {MARKS[check.passed]} | {escape(_short(check.reading))} |"
+        for check in checks
+    ]
+    if log:
+        fenced = log.replace("```", "'''")
+        summary = "<summary>the end of its log</summary>"
+        lines += ["", f"<details>{summary}", "", "```", fenced, "```", "", "</details>"]
+    lines += ["", "A reviewer also reads the application: `docs/rules.md` says what is fair."]
+    return "\n".join(lines) + "\n"
+
+
+def _short(reading: str) -> str:
+    line = " ".join(reading.split())
+    return line if len(line) <= READING_MAX else f"{line[: READING_MAX - 1]}…"

@@ -1,49 +1,33 @@
 """The report as JSON, for a machine."""
 
-import dataclasses
 import json
 import math
 import re
-from collections.abc import Sequence
-from operator import attrgetter
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
-from deadheat.report.findings.conclusion import conclusions
-from deadheat.report.findings.heading import heading
-from deadheat.report.findings.headline import answer, trust
-from deadheat.report.findings.limits import limit_of
-from deadheat.report.findings.measured import measured
-from deadheat.report.findings.method import method
-from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.conclusion import answer, conclusions, trust
+from deadheat.report.findings.heading import heading, measured, method
+from deadheat.report.findings.next_step import Source, reasonable_s, remaining
 from deadheat.report.findings.pauses import pauses_at
 from deadheat.report.findings.points import open_points
-from deadheat.report.findings.remaining import Remaining, reasonable_s, remaining
-from deadheat.report.findings.scaling import curves
+from deadheat.report.findings.precision import limit_of
+from deadheat.report.findings.profile import profile
+from deadheat.report.findings.scaling import Curve, curves, scaling_sentences
 from deadheat.report.formats import document as to
-from deadheat.report.formats.document_open import Open
-from deadheat.report.formats.document_trial import FailedGate, Latency, Trial
-from deadheat.report.formats.json_profile import profile_part
-from deadheat.report.formats.json_scaling import scaling
-from deadheat.report.model.distribution import QUANTILES, Distribution
-from deadheat.report.model.view import (
-    Cell,
-    ContenderView,
-    OfferedCell,
-    RunView,
-    TrialView,
-)
-from deadheat.stats.ranking import Pair, Ranking
+from deadheat.report.model.series import QUANTILES, Distribution
+from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
+from deadheat.stats.ranking import Ranking
 from deadheat.stats.ratio import RatioInterval
-from deadheat.store.rows import StoredInstance
 
-TRIAL_FIELDS = tuple(Trial.model_fields)
-TRIAL_VALUES = attrgetter(*TRIAL_FIELDS)
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
+
+Made = TypeVar("Made", bound=to.Part)
 
 
 def write(
@@ -68,38 +52,49 @@ def write(
 
 
 def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
-    calibration = view.calibration
     views = view.by_workload
     analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
     pairs = list(zip(views, analyses, strict=True))
-    return to.Document.model_validate(
-        {
-            "run": _run(view, analysis),
-            "hosts": [
-                {"role": host.role, "cpus": host.cpus, "fingerprint": host.fingerprint.to_json()}
-                for host in view.hosts
-            ],
-            "contenders": _contenders(views),
-            "levels": [
-                _level(each, own, level, source) for each, own in pairs for level in own.levels
-            ],
-            "capacities": [_capacity(view, result) for result in capacities(view)],
-            "cautions": _cautions(views),
-            "conclusions": [
-                dataclasses.asdict(statement) | {"workload": each.workload}
-                for each, own in pairs
-                for statement in conclusions(each, own)
-            ],
-            "measured": measured(view, analysis),
-            "heading": heading(view, analysis),
-            "method": method(view, analysis),
-            "calibration": dataclasses.asdict(calibration) if calibration else None,
-            "profile": profile_part(view),
-            "defects": None
-            if view.defects is None
-            else [dataclasses.asdict(defect) for defect in view.defects],
-            "link_losses": view.link_losses,
-        }
+    return _part(
+        to.Document,
+        view,
+        schema=to.SCHEMA,
+        run=_part(
+            to.Run,
+            view,
+            id=view.run_id,
+            why=view.conclusion.why,
+            protocol=view.protocol.model_dump(mode="json"),
+            blocks=analysis.blocks,
+            invocations=analysis.invocations,
+            reasonable_s=reasonable_s(view),
+            measured_share=analysis.measured_share,
+        ),
+        hosts=[
+            {"role": host.role, "cpus": host.cpus, "fingerprint": host.fingerprint.to_json()}
+            for host in view.hosts
+        ],
+        contenders=_contenders(views),
+        levels=[_level(each, own, level, source) for each, own in pairs for level in own.levels],
+        capacities=[_capacity(view, result) for result in capacities(view)],
+        cautions=list(_cautions(views)),
+        conclusions=[
+            to.Statement(topic=statement.topic, text=statement.text, workload=each.workload)
+            for each, own in pairs
+            for statement in conclusions(each, own)
+        ],
+        measured=measured(view, analysis),
+        heading=heading(view, analysis),
+        method=method(view, analysis),
+        profile=profile(view),
+    )
+
+
+def _part(kind: type[Made], source: object, **more: Any) -> Made:
+    """A part of the document: `more`, and the attributes of `source` that are named as the rest."""
+    fields = {field.alias or name for name, field in kind.model_fields.items()}
+    return kind.model_validate(
+        {name: getattr(source, name) for name in fields - more.keys()} | more
     )
 
 
@@ -110,205 +105,123 @@ def _contenders(views: Sequence[RunView]) -> list[to.Contender]:
         for view in views:
             for each in getattr(view, contenders):
                 parts.setdefault(each.name, []).append((view, each))
-    return [_contender(of_one) for of_one in parts.values()]
-
-
-def _cautions(views: Sequence[RunView]) -> list[dict[str, Any]]:
-    """A caution that every workload has is one about all of them."""
-    by_view = [list(map(dataclasses.asdict, cautions(view))) for view in views]
-    common = [c for c in by_view[0] if all(c in others for others in by_view[1:])]
-    return [caution | {"workload": None} for caution in common] + [
-        caution | {"workload": view.workload}
-        for view, own in zip(views, by_view, strict=True)
-        for caution in own
-        if caution not in common
+    return [
+        _part(
+            to.Contender,
+            of_one[0][1],
+            levels=[_cell(view, c, cell) for view, c in of_one for cell in c.cells.values()],
+            offered=[_offered(view, cell) for view, c in of_one for cell in c.offered],
+        )
+        for of_one in parts.values()
     ]
 
 
-def _run(view: RunView, analysis: Analysis) -> to.Run:
-    return to.Run.model_validate(
-        {
-            "id": view.run_id,
-            "state": view.state,
-            "why": view.conclusion.why,
-            "started_at": view.started_at,
-            "ended_at": view.ended_at,
-            "elapsed_s": view.elapsed_s,
-            "race_s": view.race_s,
-            "protocol": view.protocol.model_dump(mode="json"),
-            "command": view.command,
-            "seed": view.seed,
-            "deadheat_version": view.deadheat_version,
-            "generator_version": view.generator_version,
-            "blocks": analysis.blocks,
-            "invocations": analysis.invocations,
-            "trials": view.trials,
-            "workloads": view.workloads,
-            "reasonable_s": reasonable_s(view),
-            "measured_share": analysis.measured_share,
-            "series_trials_max": view.series_trials_max,
-        }
-    )
-
-
-def _contender(parts: Sequence[tuple[RunView, ContenderView]]) -> to.Contender:
-    """`parts` are what it did on each workload."""
-    _, contender = parts[0]
-    identity = ("name", "server", "setting", "label", "role", "language", "framework", "version")
-    more = ("kind", "workers", "threads", "fault", "homepage", "notes")
-    return to.Contender.model_validate(
-        {name: getattr(contender, name) for name in (*identity, *more)}
-        | {
-            "published": [dataclasses.asdict(row) for row in contender.published],
-            "build": dataclasses.asdict(contender.build) if contender.build else None,
-            "raw_output": dataclasses.asdict(contender.raw_output)
-            if contender.raw_output
-            else None,
-            "starts": [_start(start) for start in contender.starts],
-            "levels": [_cell(view, c, cell) for view, c in parts for cell in c.cells.values()],
-            "offered": [_offered(view, cell) for view, c in parts for cell in c.offered],
-            "recoveries": [dataclasses.asdict(recovery) for recovery in contender.recoveries],
-        }
-    )
-
-
-def _start(start: StoredInstance) -> to.Start:
-    return to.Start.model_validate({name: getattr(start, name) for name in to.Start.model_fields})
+def _cautions(views: Sequence[RunView]) -> Iterator[to.Caution]:
+    """A caution that every workload has is one about all of them."""
+    by_view = [cautions(view) for view in views]
+    common = [c for c in by_view[0] if all(c in others for others in by_view[1:])]
+    yield from (_part(to.Caution, caution, workload=None) for caution in common)
+    for view, own in zip(views, by_view, strict=True):
+        for caution in own:
+            if caution not in common:
+                yield _part(to.Caution, caution, workload=view.workload)
 
 
 def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
     slowest, fastest = cell.spread_per_s or (None, None)
-    return to.Cell(
+    return _part(
+        to.Cell,
+        cell,
         workload=view.workload,
-        connections=cell.connections,
         aggregate=view.aggregate,
         rate_per_s=cell.rate_per_s(view.aggregate),
         rate_per_s_min=slowest,
         rate_per_s_max=fastest,
-        doubtful=cell.doubtful,
         trials_valid=len(cell.valid),
         service=_latency(cell.service),
         first_byte=_latency(cell.first_byte),
-        server_cpu_us_per_request=cell.server_cpu_us_per_request,
-        server_cpus_used=cell.server_cpus_used,
-        database_cpu_us_per_request=cell.database_cpu_us_per_request,
         limit=limit_of(view, contender, cell),
-        memory_peak_bytes=cell.memory_peak_bytes,
-        errors=dict(cell.errors),
-        trials=tuple(_trial(trial) for trial in cell.trials),
+        trials=list(map(_trial, cell.trials)),
     )
 
 
 def _offered(view: RunView, cell: OfferedCell) -> to.Offered:
-    return to.Offered(
-        kind=cell.kind,
+    return _part(
+        to.Offered,
+        cell,
         workload=view.workload,
-        connections=cell.connections,
-        offered_rate_per_s=cell.offered_rate_per_s,
-        achieved_rate_per_s=cell.achieved_rate_per_s,
-        trials_valid=cell.trials_valid,
         response=_latency(cell.response),
         first_byte=_latency(cell.first_byte),
-        trials=tuple(_trial(trial) for trial in cell.trials),
+        trials=list(map(_trial, cell.trials)),
     )
 
 
-def _trial(trial: TrialView) -> Trial:
-    values = dict(zip(TRIAL_FIELDS, TRIAL_VALUES(trial), strict=True))
-    values["slices"] = tuple(trial.slices) if trial.with_series else ()
-    values["gates_failed"] = [
-        {name: getattr(gate, name) for name in FailedGate.model_fields}
-        for gate in trial.gates_failed
-    ]
-    return Trial.model_validate(values)
+def _trial(trial: TrialView) -> to.Trial:
+    return _part(to.Trial, trial, slices=tuple(trial.slices) if trial.with_series else ())
 
 
-def _latency(distribution: Distribution) -> Latency:
+def _latency(distribution: Distribution) -> to.Latency:
     quantiles = {f"{name}_us": distribution[name] for name in QUANTILES}
-    return Latency(
-        requests=distribution.requests,
-        merged=distribution.merged,
-        mean_us=distribution.mean_us,
-        max_us=distribution.max_us,
-        curve=distribution.curve,
-        **quantiles,
-    )
+    return _part(to.Latency, distribution, **quantiles)
 
 
 def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
-    return to.Capacity(
-        **result.capacity.model_dump(),
-        slo=objective(view),
-        rate_per_s_per_cpu=result.rate_per_s_per_cpu,
-        rate_per_s_per_100_mib=result.rate_per_s_per_100_mib,
-        server_cpu_us_per_request=result.server_cpu_us_per_request,
-        memory_peak_bytes=result.memory_peak_bytes,
-        disturbed=result.disturbed,
-    )
+    return _part(to.Capacity, result, **result.capacity.model_dump(), slo=objective(view))
 
 
 def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> to.Level:
     ranking = level.ranking
-    return to.Level(
+    return _part(
+        to.Level,
+        level,
         workload=view.workload,
-        connections=level.connections,
         answer=answer(view, level),
         trust=trust(view, analysis, level),
         settled=ranking is not None and ranking.settled,
         confidence=ranking.level.confidence if ranking else None,
         margin=ranking.margin if ranking else None,
-        minimum_detectable_effect=_finite(ranking.minimum_detectable_effect) if ranking else None,
+        minimum_detectable_effect=ranking.minimum_detectable_effect if ranking else None,
         method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
-        standings=tuple(_standing(view, level, standing) for standing in level.standings),
-        pairs=_pairs(view, analysis, ranking) if ranking else (),
-        open=tuple(
-            Open(text=point.text, figures=point.figures, command=point.command)
-            for point in (open_points(view, analysis, level, source) if view.races else ())
-        ),
-        scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
+        standings=[_standing(view, level, standing) for standing in level.standings],
+        pairs=list(_pairs(view, analysis, ranking)) if ranking else (),
+        open=open_points(view, analysis, level, source) if view.races else (),
+        scaling=[_scaling(view, curve) for curve in curves(view, level)],
     )
 
 
 def _standing(view: RunView, level: Level, standing: Standing) -> to.Standing:
-    row = standing.row
-    pauses = pauses_at(view, level).get(standing.contender.name)
-    return to.Standing(
+    row = standing.row if standing.ranked else None
+    return _part(
+        to.Standing,
+        standing,
         name=standing.contender.name,
-        rank_low=row.rank_low if row and standing.ranked else None,
-        rank_high=row.rank_high if row and standing.ranked else None,
-        group=row.group if row and standing.ranked else None,
-        ratio_to_leader=_ratio(standing.ratio_to_leader) if standing.ratio_to_leader else None,
-        reason=standing.reason,
-        pauses=to.Pauses(longest_us=pauses.longest_us, share=pauses.share, text=pauses.text)
-        if pauses
-        else None,
+        rank_low=row.rank_low if row else None,
+        rank_high=row.rank_high if row else None,
+        group=row.group if row else None,
+        ratio_to_leader=_ratio(standing.ratio_to_leader),
+        pauses=pauses_at(view, level).get(standing.contender.name),
     )
 
 
-def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> tuple[to.Pair, ...]:
+def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[to.Pair]:
     neighbors = set(ranking.neighbors)
-    return tuple(
-        _pair(pair, pair in neighbors, remaining(view, analysis, pair)) for pair in ranking.pairs
-    )
+    for pair in ranking.pairs:
+        needs = remaining(view, analysis, pair)
+        yield _part(
+            to.Pair,
+            pair,
+            neighbors=pair in neighbors,
+            verdict=pair.verdict.value,
+            ratio=_ratio(pair.ratio),
+            extra_blocks=pair.effort.extra_blocks if pair.effort else None,
+            extra_invocations=pair.effort.extra_invocations if pair.effort else None,
+            decided_after_s=needs.time_s,
+            least_difference=needs.least,
+        )
 
 
-def _pair(pair: Pair, neighbors: bool, needs: Remaining) -> to.Pair:
-    return to.Pair(
-        faster=pair.faster,
-        slower=pair.slower,
-        neighbors=neighbors,
-        verdict=pair.verdict.value,
-        ratio=_ratio(pair.ratio),
-        probability_faster=_finite(pair.probability_faster),
-        extra_blocks=pair.effort.extra_blocks if pair.effort else None,
-        extra_invocations=pair.effort.extra_invocations if pair.effort else None,
-        decided_after_s=needs.time_s,
-        least_difference=needs.least,
-    )
-
-
-def _ratio(ratio: RatioInterval) -> to.Ratio | None:
-    if math.isnan(ratio.ratio):
+def _ratio(ratio: RatioInterval | None) -> to.Ratio | None:
+    if ratio is None or math.isnan(ratio.ratio):
         return None
     known = math.isfinite(ratio.high)
     return to.Ratio(
@@ -318,5 +231,23 @@ def _ratio(ratio: RatioInterval) -> to.Ratio | None:
     )
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _scaling(view: RunView, curve: Curve) -> to.Scaling:
+    return _part(
+        to.Scaling,
+        curve,
+        points=[
+            _part(
+                to.ScalingPoint,
+                point.standing.cell,
+                name=point.standing.contender.name,
+                workers=point.workers,
+                rate_per_s=point.standing.cell.rate_per_s(view.aggregate),
+                ratio_to_fewest=point.gain,
+            )
+            for point in curve.points
+        ],
+        fit=_part(to.ScalingFit, curve.fit, rate_of_one_per_s=curve.fit.rate_of_one)
+        if curve.fit
+        else None,
+        text=scaling_sentences([curve]),
+    )

@@ -6,25 +6,29 @@ from collections.abc import Iterator, Sequence
 from deadheat.foreign_text import escaped
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, analyze
-from deadheat.report.findings.behavior import behavior_columns
-from deadheat.report.findings.capacity import capacity_columns, objective
+from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
-from deadheat.report.findings.conclusion import conclusions, difference
-from deadheat.report.findings.heading import command_line, heading
-from deadheat.report.findings.headline import answer
-from deadheat.report.findings.measured import measured
-from deadheat.report.findings.method import method
+from deadheat.report.findings.conclusion import answer, conclusions, difference
+from deadheat.report.findings.heading import command_line, heading, measured, method
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
-from deadheat.report.findings.scaling import curves
-from deadheat.report.formats.profile_table import TITLE, profile_columns
-from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
+from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
 from deadheat.report.formats.shapes import shape
-from deadheat.report.formats.short_table import remarks, short_columns
-from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
-from deadheat.report.model.column import Column
+from deadheat.report.formats.tables import (
+    PROFILE,
+    Column,
+    behavior_columns,
+    capacity_columns,
+    notes,
+    offered_columns,
+    profile_columns,
+    ranking_columns,
+    remarks,
+    scaling_columns,
+    short_columns,
+)
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
 
@@ -47,7 +51,7 @@ def write(view: RunView, analysis: Analysis, source: Source | None = None) -> st
 
 def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[str]:
     """The servers over all workloads, before what each of these shows."""
-    yield from (f"# {_text(TITLE)}", "", escape(measured(view, analysis)), "")
+    yield from (f"# {_text(PROFILE)}", "", escape(measured(view, analysis)), "")
     yield from table(profile_columns(overview))
     title = f"How well {_text(overview.predictions[0].by)} predicts the others"
     yield from _listed(title, [*map(_text, predictions(overview))])
@@ -135,10 +139,10 @@ def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in analysis.levels[::-1]:
         scaling_curves = curves(view, level)
-        yield from _titled(title(level), scaling_columns(view, level, scaling_curves))
+        yield from _titled(scaling_title(level), scaling_columns(view, level, scaling_curves))
         if scaling_curves:
             yield ""
-            yield from (f"- {_text(line)}" for line in sentences(scaling_curves))
+            yield from (f"- {_text(line)}" for line in scaling_sentences(scaling_curves))
 
 
 def _neighbors(ranking: Ranking) -> list[Column]:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
-from deadheat.report.findings.paired import paired_rates
+from deadheat.report.findings.comparison import finite, paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.change import Change, Outcome
@@ -52,10 +52,8 @@ class Regression:
     workload: str = HELLO
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in (asdict(self) | {"outcome": self.outcome.name}).items()
-        }
+        values: dict[str, Any] = finite(asdict(self) | {"outcome": self.outcome.name})
+        return values
 
 
 def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list[Regression]:
@@ -118,7 +116,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
 
 
 def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Regression:
-    margin = _margin(view)
+    margin = view.margin
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
     unranked = [name for name in (base, head) if not standings[name].ranked]
@@ -186,44 +184,31 @@ def _with_budget(view: RunView, times: float) -> str:
 def _why(
     outcome: Outcome, ratio: float, low: float, high: float, margin: float, detectable: float
 ) -> str:
-    change = _interval(ratio, low, high)
+    change = f"the head is {_interval(ratio, low, high)}"
+    slowdown = f"a slowdown of more than {format.percent(margin)} is"
     if outcome is Outcome.FAIL:
-        return f"the head is {change}"
+        return change
     if outcome is Outcome.PASS:
-        return (
-            f"the head is {change}; a slowdown of more than {format.percent(margin)} is ruled out"
-        )
+        return f"{change}; {slowdown} ruled out"
     return (
-        f"the head is {change}; a slowdown of more than {format.percent(margin)} is neither shown "
-        f"nor ruled out, because this run detects (with 80 % power) a difference of "
-        f"{format.percent(detectable)} or more"
+        f"{change}; {slowdown} neither shown nor ruled out, because this run detects (with 80 % "
+        f"power) a difference of {format.percent(detectable)} or more"
     )
 
 
 def _cells(regression: Regression) -> list[str]:
+    ratio, detectable = regression.ratio, regression.minimum_detectable_effect
+    change = _interval(ratio, regression.low, regression.high)
     return [
         format.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
-        _change(regression),
+        format.NONE if math.isnan(ratio) else change,
         format.rate(regression.base_rate_per_s),
         format.rate(regression.head_rate_per_s),
         format.microseconds(regression.base_cpu_us_per_request),
         format.microseconds(regression.head_cpu_us_per_request),
-        _detectable(regression),
+        format.percent(detectable) if math.isfinite(detectable) else format.NONE,
     ]
-
-
-def _detectable(regression: Regression) -> str:
-    known = math.isfinite(regression.minimum_detectable_effect)
-    return format.percent(regression.minimum_detectable_effect) if known else format.NONE
-
-
-def _change(regression: Regression) -> str:
-    return (
-        format.NONE
-        if math.isnan(regression.ratio)
-        else _interval(regression.ratio, regression.low, regression.high)
-    )
 
 
 def _interval(ratio: float, low: float, high: float) -> str:
@@ -235,7 +220,3 @@ def _interval(ratio: float, low: float, high: float) -> str:
     if not format.is_known(low, high):
         return f"{change:.1f} % {direction} {format.UNKNOWN}"
     return f"{change:.1f} % {direction} [{format.signless(ends[0])}, {format.signless(ends[1])}]"
-
-
-def _margin(view: RunView) -> float:
-    return view.protocol.stopping.margin

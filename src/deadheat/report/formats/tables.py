@@ -1,14 +1,67 @@
-"""The tables that the terminal and Markdown share, as columns of text."""
+"""`Column`, and every table of a report but those in the layouts of published pages, as columns."""
 
 import math
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
-from deadheat.report.findings.lone import runs_alone
-from deadheat.report.findings.pauses import SIGN, pauses_at
-from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.view import OfferedCell, RunView
+from deadheat.report.findings.capacity import capacities
+from deadheat.report.findings.pauses import MEANING, SIGN, pauses_at
+from deadheat.report.findings.precision import runs_alone
+from deadheat.report.findings.profile import Profile, Share
+from deadheat.report.findings.scaling import Curve, Point
+from deadheat.report.model.view import ContenderView, RunView
+from deadheat.store.rows import StoredInstance
+from deadheat.workload import Level as WorkloadLevel
+
+NAME_MAX = 30  # characters of a name in a table
+AXIS_MIN = 12
+TOP_MAX = 1.25  # of the fastest, at the right end: an interval may pass it
+FULL, HATCHED, FADED, LINE, LOW, HIGH = "█", "▒", "░", "─", "├", "┤"
+BAR_MIN, BAR_MAX = 10, 30
+NOT_RANKED = "not ranked"
+SHARE = "% of\nfastest"
+IN_BRACKETS = "a rate in brackets comes from invalid trials only"
+PROFILE = "Profile: % of the best on each workload"
+QUESTIONS = {
+    "framing": "framing",
+    "head_bytes": "head\nbytes",
+    "keep_alive": "keep-alive",
+    "close_honored": "closes\nwhen asked",
+    "http_1_0": "HTTP/1.0",
+    "head": "HEAD",
+    "pipelined": "pipelined\nof 2",
+    "server_header": "Server",
+}
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column, as text. A header's second line, after a newline, is its unit or its level.
+
+    Columns of one `group` stay together if a table is split.
+    """
+
+    header: str
+    cells: tuple[str, ...]
+    right: bool = True
+    group: str = "order"
+
+
+def column(
+    rows: Iterable[Row],
+    header: str,
+    cell: Callable[[Row], str],
+    right: bool = True,
+    group: str = "order",
+) -> Column:
+    """The column with a cell for each row."""
+    return Column(header, tuple(map(cell, rows)), right, group)
 
 
 def ranking_columns(
@@ -18,62 +71,147 @@ def ranking_columns(
 
     A rate in brackets comes from invalid trials only.
     """
+    rows = level.standings
 
-    def column(
-        header: str, cell: Callable[[Standing], str], group: str = "order", right: bool = True
-    ) -> Column:
-        cells = tuple(cell(standing) for standing in level.standings)
-        return Column(header, cells, right, group)
+    def rates(connections: int) -> Column:
+        header = f"{_best(view, analysis)}req/s\nat {connections:,}"
+        group = "order" if connections == level.connections else "levels"
+        return column(rows, header, lambda s: rate(view, s, connections), group=group)
 
-    cells = [standing.cell for standing in level.standings]
-    with_database = any(cell.database_cpu_us_per_request is not None for cell in cells)
-    order = [] if runs_alone(view) else [column("rank", rank, right=False)]
-    ratio = [] if runs_alone(view) else [column(_ratio_header(level), of_leader, right=False)]
-    return [
-        *order,
-        column("server", lambda s: server(view, level, s), right=False),
-        *(_rates(view, analysis, level, connections) for connections in rates_at),
-        *ratio,
-        column("spread\n%", spread, "spread"),
-        column("p50\nms", lambda s: format.milliseconds(s.cell.service["p50"]), "latency"),
-        column("p99\nms", lambda s: format.milliseconds(s.cell.service["p99"]), "latency"),
-        column(
-            "CPU\nµs/req",
-            lambda s: format.microseconds(s.cell.server_cpu_us_per_request),
-            "latency",
-        ),
-        *([column("DB CPU\nµs/req", database_cpu, "latency")] if with_database else []),
-        column("peak\nMiB", lambda s: format.mebibytes(s.contender.memory_peak_bytes), "cost"),
-        column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
-        column("version", lambda s: format.plain(s.contender.version or "", 12), "version", False),
-        column(
-            "language", lambda s: format.plain(s.contender.language or "", 12), "language", False
-        ),
-        column("trials\nvalid", lambda s: f"{len(s.cell.valid)}/{len(s.cell.trials)}", "trials"),
+    with_database = any(row.cell.database_cpu_us_per_request is not None for row in rows)
+    held = f"\n[{format.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
+    columns = [
+        column(rows, "rank", rank, False),
+        column(rows, "server", lambda s: server(view, level, s), False),
+        *map(rates, rates_at),
+        column(rows, f"% of leader{held}", of_leader, False),
+        column(rows, "spread\n%", spread, group="spread"),
+        column(rows, "p50\nms", lambda s: _service_ms(s, "p50"), group="latency"),
+        column(rows, "p99\nms", lambda s: _service_ms(s, "p99"), group="latency"),
+        column(rows, "CPU\nµs/req", _cpu_us, group="latency"),
+        column(rows, "DB CPU\nµs/req", _database_cpu_us, group="latency"),
+        column(rows, "peak\nMiB", _peak_mib, group="cost"),
+        column(rows, "errors\nreq", lambda s: f"{errors(s):,}", group="cost"),
+        column(rows, "version", lambda s: _short(s.contender.version), False, "version"),
+        column(rows, "language", lambda s: _short(s.contender.language), False, "language"),
+        column(rows, "trials\nvalid", _valid, group="trials"),
     ]
+    left_out = ["rank", f"% of leader{held}"] if runs_alone(view) else []
+    left_out += [] if with_database else ["DB CPU\nµs/req"]
+    return [each for each in columns if each.header not in left_out]
+
+
+def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
+    """A row for each standing of the main level, with the share as text and without a bar."""
+    level = analysis.main
+    rows = level.standings
+    columns = [
+        column(rows, "rank", rank, False),
+        column(rows, "server", lambda s: server(view, level, s), False),
+        column(rows, f"{_best(view, analysis)}req/s", lambda s: rate(view, s, level.connections)),
+        column(rows, SHARE, share),
+        column(rows, "p99\nms", lambda s: _service_ms(s, "p99")),
+        column(rows, "CPU\nµs/req", _cpu_us),
+        column(rows, "peak\nMiB", _peak_mib),
+    ]
+    left_out = [] if any(share(row) != format.NONE for row in rows) else [SHARE]
+    left_out += ["rank"] if runs_alone(view) else []
+    return [each for each in columns if each.header not in left_out]
+
+
+def with_bars(columns: Sequence[Column], level: Level, cells: int) -> list[Column]:
+    """The columns with bars of `cells` characters before the share; without, if too narrow."""
+    shares = [place for place, each in enumerate(columns) if each.header == SHARE]
+    if not shares or cells < BAR_MIN:
+        return list(columns)
+    cells = min(cells, BAR_MAX)
+    top = _top(level)
+    bars = column(level.standings, axis(cells, top), lambda s: _bar(s, cells, top), False)
+    return [*columns[: shares[0]], bars, *columns[shares[0] :]]
 
 
 def offered_columns(view: RunView) -> list[Column]:
     """A row for each offered rate of each contender; no columns if there was none."""
-    rows = [(contender, cell) for contender in view.contenders for cell in contender.offered]
+    cells = [cell for contender in view.contenders for cell in contender.offered]
+    names = [_name(contender) for contender in view.contenders for _ in contender.offered]
+    if not cells:
+        return []
+    return [
+        column(names, "server", str, False),
+        column(cells, "connections", lambda cell: f"{cell.connections:,}"),
+        column(cells, "offered\nreq/s", lambda cell: format.rate(cell.offered_rate_per_s)),
+        column(cells, "achieved\nreq/s", lambda cell: format.rate(cell.achieved_rate_per_s)),
+        column(cells, "p50\nms", lambda cell: format.milliseconds(cell.response["p50"])),
+        column(cells, "p99\nms", lambda cell: format.milliseconds(cell.response["p99"])),
+        column(cells, "p99.9\nms", lambda cell: format.milliseconds(cell.response["p99_9"])),
+        column(cells, "trials\nvalid", lambda cell: f"{cell.trials_valid}/{len(cell.trials)}"),
+    ]
 
-    def column(header: str, cell: Callable[[OfferedCell], str]) -> Column:
-        return Column(header, tuple(cell(row) for _, row in rows))
 
+def capacity_columns(view: RunView) -> list[Column]:
+    """A row for each contender that was searched; no columns if there was none."""
+    rows = capacities(view)
+    searched = [row.capacity for row in rows]
     if not rows:
         return []
-    names = tuple(
-        format.plain(contender.label or contender.name, NAME_MAX) for contender, _ in rows
-    )
     return [
-        Column("server", names, right=False),
-        column("connections", lambda row: f"{row.connections:,}"),
-        column("offered\nreq/s", lambda row: format.rate(row.offered_rate_per_s)),
-        column("achieved\nreq/s", lambda row: format.rate(row.achieved_rate_per_s)),
-        column("p50\nms", lambda row: format.milliseconds(row.response["p50"])),
-        column("p99\nms", lambda row: format.milliseconds(row.response["p99"])),
-        column("p99.9\nms", lambda row: format.milliseconds(row.response["p99_9"])),
-        column("trials\nvalid", lambda row: f"{row.trials_valid}/{len(row.trials)}"),
+        column(searched, "server", lambda c: format.plain(c.name, NAME_MAX), False),
+        column(searched, "held\nreq/s", lambda c: format.rate(c.rate_per_s or None)),
+        column(searched, "not held\nreq/s", lambda c: format.rate(c.above_per_s)),
+        column(rows, "per CPU\nreq/s", lambda row: format.rate(row.rate_per_s_per_cpu)),
+        column(rows, "per 100 MiB\nreq/s", lambda row: format.rate(row.rate_per_s_per_100_mib)),
+        column(rows, "CPU\nµs/req", lambda row: format.microseconds(row.server_cpu_us_per_request)),
+        column(rows, "peak\nMiB", lambda row: format.mebibytes(row.memory_peak_bytes)),
+        column(searched, "trials", lambda c: f"{c.trials:,}"),
+    ]
+
+
+def profile_columns(overview: Profile) -> list[Column]:
+    """A row for each server, a column for each workload: ratio to the best with its interval."""
+    rows = overview.rows
+
+    def shares(level: WorkloadLevel) -> Column:
+        header = f"{format.plain(level.workload, NAME_MAX)}\nat {level.connections:,}"
+        return column(rows, header, lambda r: _of_best(r.on(level.workload)), False, level.workload)
+
+    names = column(rows, "server", lambda row: format.plain(row.name, NAME_MAX), False)
+    return [names, *map(shares, overview.levels)]
+
+
+def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> list[Column]:
+    """A row for each server and worker count; no columns if no server has several."""
+    if not curves:
+        return []
+    names = [format.plain(curve.name, NAME_MAX) for curve in curves for _ in curve.points]
+    points = [point for curve in curves for point in curve.points]
+    rows = [point.standing for point in points]
+    held = f"\n[{format.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
+    fewest = {curve.points[0].workers for curve in curves}
+    base = format.count(fewest.pop(), "worker") if len(fewest) == 1 else "the fewest"
+    return [
+        column(names, "server", str, False),
+        column(points, "workers", lambda point: f"{point.workers:,}"),
+        column(rows, "req/s", lambda s: rate(view, s, level.connections)),
+        column(points, f"times {base}{held}", _gain, False),
+        column(rows, "CPU\nµs/req", _cpu_us),
+        column(rows, "trials\nvalid", _valid),
+    ]
+
+
+def behavior_columns(view: RunView) -> list[Column]:
+    """A row for each contender that started; no columns if none did."""
+    started = [contender for contender in view.contenders if contender.starts]
+    if not started:
+        return []
+    behaviors = [_behavior(contender) for contender in started]
+    return [
+        column(started, "server", _name, False),
+        column(started, "ready\nms", lambda contender: _ready_ms(contender.starts)),
+        column(started, "steady state", lambda contender: _steady(contender.starts), False),
+        *(
+            Column(header, tuple(answer(each.get(key)) for each in behaviors), right=False)
+            for key, header in QUESTIONS.items()
+        ),
     ]
 
 
@@ -90,9 +228,13 @@ def rank(standing: Standing) -> str:
     return standing.row.rank.replace("-", "–")
 
 
-def database_cpu(standing: Standing) -> str:
-    """CPU time of the database for a request, beside the server's."""
-    return format.microseconds(standing.cell.database_cpu_us_per_request)
+def rate(view: RunView, standing: Standing, connections: int) -> str:
+    """The rate at a level; in brackets if it comes from invalid trials only."""
+    cell = standing.contender.cells.get(connections)
+    per_s = cell.rate_per_s(view.aggregate) if cell else None
+    if cell is None or per_s is None:
+        return format.NONE
+    return f"({format.rate(per_s)})" if cell.doubtful else format.rate(per_s)
 
 
 def of_leader(standing: Standing) -> str:
@@ -111,18 +253,15 @@ def of_leader(standing: Standing) -> str:
     return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
 
 
-def errors(standing: Standing) -> int:
-    """Failed requests at all levels."""
-    return sum(cell.errors.total() for cell in standing.contender.cells.values())
-
-
-def rate(view: RunView, standing: Standing, connections: int) -> str:
-    """The rate at a level; in brackets if it comes from invalid trials only."""
-    cell = standing.contender.cells.get(connections)
-    per_s = cell.rate_per_s(view.aggregate) if cell else None
-    if cell is None or per_s is None:
+def share(standing: Standing) -> str:
+    """`77`; `77 ?` if its interval is unknown; a dash without a share."""
+    ratio = standing.ratio_to_leader
+    if ratio is None or math.isnan(ratio.ratio):
         return format.NONE
-    return f"({format.rate(per_s)})" if cell.doubtful else format.rate(per_s)
+    percent = 100 * ratio.ratio
+    text = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
+    unknown = standing.ranked and not format.is_known(ratio.low, ratio.high)
+    return f"{text} ?" if unknown else text
 
 
 def spread(standing: Standing) -> str:
@@ -133,8 +272,39 @@ def spread(standing: Standing) -> str:
     return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in ends)
 
 
+def errors(standing: Standing) -> int:
+    """Failed requests at all levels."""
+    return sum(cell.errors.total() for cell in standing.contender.cells.values())
+
+
+def answer(value: object) -> str:
+    """One observed behavior as a table cell."""
+    if value is None:
+        return format.NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format.plain(str(value), 30)
+
+
+def remarks(view: RunView, analysis: Analysis) -> list[str]:
+    """What the short table does not say by itself."""
+    rows = analysis.main.standings
+    texts = []
+    if len(analysis.levels) > 1:
+        texts.append(f"at {format.count(analysis.main.connections, 'connection')}")
+    if view.aggregate == "best":
+        texts.append(_aggregate_note(view, analysis))
+    if any(row.cell.doubtful and row.cell.rates_per_s for row in rows):
+        texts.append(IN_BRACKETS)
+    if any(share(row).endswith("?") for row in rows):
+        texts.append("?: the interval is unknown")
+    if pauses_at(view, analysis.main):
+        texts.append(MEANING)
+    return texts
+
+
 def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
-    """Notes on how to read the table."""
+    """Notes on how to read the whole table."""
     cells = [standing.cell for standing in analysis.main.standings]
     if analysis.blocks == 0:
         return ()
@@ -145,7 +315,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
         at = format.count(analysis.main.connections, "connection")
         texts.append(f"order, spread, latency and CPU are at {at}")
     if any(cell.doubtful and cell.rates_per_s for cell in cells):
-        texts.append("a rate in brackets comes from invalid trials only")
+        texts.append(IN_BRACKETS)
     if any(not cell.service.merged for cell in cells):
         generator = view.protocol.generator
         texts.append(f"p50 and p99 are medians over trials of what {generator} printed")
@@ -156,19 +326,68 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) -> Column:
-    best = f"best of {analysis.blocks}\n" if view.aggregate == "best" else ""
-    return Column(
-        f"{best}req/s\nat {connections:,}",
-        tuple(rate(view, standing, connections) for standing in level.standings),
-        group="order" if connections == level.connections else "levels",
-    )
+def bar(ratio: float, low: float, high: float, cells: int, top: float) -> str:
+    """A bar of at most `cells` characters, in which `top` times the fastest reaches the end.
+
+    A known interval is a whisker around the end of the bar. An unknown one fades out to the end.
+    A NaN `ratio` has no bar.
+    """
+    if math.isnan(ratio):
+        return ""
+    end = _cells_of(ratio, cells, top)
+    if not format.is_known(low, high):
+        return FULL * (end // 2) + HATCHED * (end - end // 2) + FADED * (cells - end)
+    first, last = _cells_of(low, cells, top), _cells_of(high, cells, top)
+    if last - first < 2:
+        return FULL * end
+    signs = [FULL if place < end else LINE for place in range(last)]
+    signs[first:last] = [LINE] * (last - first)
+    signs[first], signs[-1] = LOW, HIGH if high <= top else FADED
+    signs[min(max(end - 1, first), last - 1)] = FULL
+    return "".join(signs)
 
 
-def _ratio_header(level: Level) -> str:
-    if level.ranking is None:
-        return "% of leader"
-    return f"% of leader\n[{format.percent(level.ranking.level.confidence, 0)}]"
+def plain_bar(ratio: float, cells: int, top: float) -> str:
+    """A hatched bar: a share without a rank."""
+    return "" if math.isnan(ratio) else HATCHED * _cells_of(ratio, cells, top)
+
+
+def axis(cells: int, top: float) -> str:
+    """`0        50        100` above the bars; empty if there is no room."""
+    signs = [" "] * cells
+    signs[0] = "0"
+    for text, ratio in (("50", 0.5), ("100", 1.0)):
+        end = _cells_of(ratio, cells, top)
+        signs[end - len(text) : end] = text
+    return "".join(signs).rstrip() if cells >= AXIS_MIN else ""
+
+
+def _cells_of(ratio: float, cells: int, top: float) -> int:
+    """How many cells a share fills: at least one."""
+    return min(cells, max(1, round(ratio / top * cells)))
+
+
+def _bar(standing: Standing, cells: int, top: float) -> str:
+    if (ratio := standing.ratio_to_leader) is None:
+        return NOT_RANKED
+    if standing.ranked:
+        return bar(ratio.ratio, ratio.low, ratio.high, cells, top)
+    return plain_bar(ratio.ratio, cells, top)
+
+
+def _top(level: Level) -> float:
+    """What the right end of the bars stands for: the highest end of an interval, up to a limit."""
+    ends = [
+        row.ratio_to_leader.high
+        for standing in level.standings
+        if (row := standing.row) is not None
+        and format.is_known(row.ratio_to_leader.low, row.ratio_to_leader.high)
+    ]
+    return min(max([1.0, *ends]), TOP_MAX)
+
+
+def _best(view: RunView, analysis: Analysis) -> str:
+    return f"best of {analysis.blocks}\n" if view.aggregate == "best" else ""
 
 
 def _aggregate_note(view: RunView, analysis: Analysis) -> str:
@@ -176,5 +395,80 @@ def _aggregate_note(view: RunView, analysis: Analysis) -> str:
         return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     if view.sliced:
         return f"rates come from a model of all slices in {format.count(analysis.blocks, 'block')}"
-    noun = "repetition" if view.protocol.residency == "alone" else "block"
+    noun = "repetition" if view.protocol.kind == "alone" else "block"
     return f"rates are {view.aggregate}s over {format.count(analysis.blocks, noun)}"
+
+
+def _name(contender: ContenderView) -> str:
+    return format.plain(contender.label or contender.name, NAME_MAX)
+
+
+def _short(text: str | None) -> str:
+    return format.plain(text or "", 12)
+
+
+def _service_ms(standing: Standing, quantile: str) -> str:
+    return format.milliseconds(standing.cell.service[quantile])
+
+
+def _cpu_us(standing: Standing) -> str:
+    return format.microseconds(standing.cell.server_cpu_us_per_request)
+
+
+def _database_cpu_us(standing: Standing) -> str:
+    """CPU time of the database for a request, beside the server's."""
+    return format.microseconds(standing.cell.database_cpu_us_per_request)
+
+
+def _peak_mib(standing: Standing) -> str:
+    return format.mebibytes(standing.contender.memory_peak_bytes)
+
+
+def _valid(standing: Standing) -> str:
+    return f"{len(standing.cell.valid)}/{len(standing.cell.trials)}"
+
+
+def _of_best(part: Share | None) -> str:
+    """`61.2 [60.1–62.4]`; a dash where the server lacks the workload or has no rate."""
+    if part is None or part.ratio is None:
+        return format.NONE
+    if part.low is None or part.high is None:
+        return f"{100 * part.ratio:.1f} {format.UNKNOWN}"
+    if part.low == part.high == 1:
+        return "100"
+    return f"{100 * part.ratio:.1f} [{100 * part.low:.1f}–{100 * part.high:.1f}]"
+
+
+def _gain(point: Point) -> str:
+    """The rate over that with the fewest workers; in brackets if one of them is doubtful."""
+    gain = point.gain
+    if gain is None:
+        return format.NONE
+    if point.doubtful:
+        return f"({gain.ratio:.2f})"
+    if gain.low is None or gain.high is None:
+        return f"{gain.ratio:.2f}"
+    if not format.is_known(gain.low, gain.high):
+        return f"{gain.ratio:.2f} {format.UNKNOWN}"
+    return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
+
+
+def _behavior(contender: ContenderView) -> Mapping[str, Any]:
+    return next((start.behavior for start in contender.starts if start.behavior), {})
+
+
+def _ready_ms(starts: Sequence[StoredInstance]) -> str:
+    known = [start.ready_s for start in starts if start.ready_s is not None]
+    return f"{1000 * statistics.median(known):,.0f}" if known else format.NONE
+
+
+def _steady(starts: Sequence[StoredInstance]) -> str:
+    """The steady-state classes of its starts, with the longest time to become steady."""
+    checks = [start.steady for start in starts if start.steady]
+    kinds = ", ".join(dict.fromkeys(str(steady.get("kind")) for steady in checks))
+    after_s = [
+        steady["start"] * steady["window_s"]
+        for steady in checks
+        if steady.get("start") is not None and steady.get("window_s") is not None
+    ]
+    return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or format.NONE

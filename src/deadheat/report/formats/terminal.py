@@ -10,26 +10,32 @@ from rich.table import Table
 from rich.text import Text
 
 from deadheat.console import console as make_console
+from deadheat.console import fit
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, analyze
-from deadheat.report.findings.capacity import capacity_columns, objective
+from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import cautions, none_found
-from deadheat.report.findings.conclusion import conclusions
-from deadheat.report.findings.heading import command_line, heading
-from deadheat.report.findings.headline import answer
-from deadheat.report.findings.lone import runs_alone
-from deadheat.report.findings.measured import measured
+from deadheat.report.findings.conclusion import answer, conclusions
+from deadheat.report.findings.heading import command_line, heading, measured
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
+from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
-from deadheat.report.findings.scaling import curves
-from deadheat.report.formats.encoding import fit
-from deadheat.report.formats.profile_table import TITLE, profile_columns
-from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
-from deadheat.report.formats.short_table import remarks, short_columns, with_bars
-from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
-from deadheat.report.model.column import Column
+from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
+from deadheat.report.formats.tables import (
+    PROFILE,
+    Column,
+    capacity_columns,
+    notes,
+    offered_columns,
+    profile_columns,
+    ranking_columns,
+    remarks,
+    scaling_columns,
+    short_columns,
+    with_bars,
+)
 from deadheat.report.model.view import RunView
 
 GAP = 2
@@ -97,7 +103,7 @@ def _answer(
     if offered := offered_columns(view):
         yield _table(offered, None)
         yield Text("latency is the response time from the moment each request was due\n", "dim")
-    lines = sentences(curves(view, analysis.main)) if analysis.levels else ()
+    lines = scaling_sentences(curves(view, analysis.main)) if analysis.levels else ()
     scaling = [Point("SCALING", line) for line in lines]
     shown = [p for p in points(view, analysis, source) if is_last or p.topic != "SEE"]
     yield from _point_lines([*scaling, *shown], width)
@@ -107,7 +113,7 @@ def _profile(
     view: RunView, analysis: Analysis, overview: Profile, width: int
 ) -> Iterator[RenderableType]:
     """The servers over all workloads, before what each of these shows."""
-    yield Text(f"{TITLE}\n", style="bold")
+    yield Text(f"{PROFILE}\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
     for page in pages(profile_columns(overview), width)[0]:
         yield _table(page, None)
@@ -180,9 +186,9 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
 def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
     scaling_curves = curves(view, level)
     if columns := scaling_columns(view, level, scaling_curves):
-        yield Text(f"\n{title(level)}", style="bold")
+        yield Text(f"\n{scaling_title(level)}", style="bold")
         yield _table(columns, None)
-        yield from (Text(format.plain(line)) for line in sentences(scaling_curves))
+        yield from (Text(format.plain(line)) for line in scaling_sentences(scaling_curves))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:

@@ -1,16 +1,212 @@
-"""The evidence behind a contender's figures: its build, its sources, what the tool printed."""
+"""What a run has beside its rates, as the JSON document shows it: how servers were built, what the
+tool printed, published figures, defects, recoveries, and losses on a link.
+"""
 
 import datetime
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from deadheat.report.model.shape import SHAPE, Finite
+from pydantic import NonNegativeInt
+
+from deadheat.measure.gates.evidence import LOAD
+from deadheat.protocol.figures import Figures, read_figures
+from deadheat.report.model.series import SHAPE, Finite
+from deadheat.store import StoredRun
 from deadheat.store.rows import StoredBuild, StoredTrial, TrialOutput
 
+PACKAGE = Path(__file__).resolve().parents[2]
+PLACES = (PACKAGE.parents[2] / "published", PACKAGE / "shipped" / "published")
+DROPS = ("ifInDiscards", "ifOutDiscards")
 OUTPUT_MAX = 6_000
 LOG_MAX = 3_000
 PACKED = re.compile(r"[A-Za-z0-9+/=_-]{160,}")  # histograms in base64: the curves show them
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A way in which published or replayed figures mislead."""
+
+    __pydantic_config__ = SHAPE
+
+    code: str
+    title: str
+    rows: tuple[str, ...]
+    """Empty if all rows are affected."""
+    connections: tuple[int, ...]
+    found: str
+    changes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What came after one trial of a decay study."""
+
+    __pydantic_config__ = SHAPE
+
+    invocation: int
+    block: int
+    recovered_after_s: Finite | None
+    """The start of the first probe that reached the rate again; null if none did."""
+    cpu_burnt_s: Finite | None
+    """CPU time that the server used after the load had ended."""
+    burnt_for_s: Finite | None
+    idle: bool | None
+    """Whether it became idle while it was watched."""
+    reason: str | None
+
+
+def recoveries(trials: Sequence[StoredTrial]) -> tuple[Recovery, ...]:
+    """Those among a contender's trials, in their order."""
+    return tuple(
+        Recovery(
+            invocation=trial.invocation,
+            block=trial.block,
+            recovered_after_s=trial.result.get("recovered_after_s"),
+            cpu_burnt_s=trial.result.get("cpu_burnt_s"),
+            burnt_for_s=trial.result.get("burnt_for_s"),
+            idle=trial.result.get("idle"),
+            reason=trial.reason,
+        )
+        for trial in trials
+        if trial.kind == "recovery"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRate:
+    """A published rate at one level, and its place among that level's rows."""
+
+    __pydantic_config__ = SHAPE
+
+    connections: int
+    rate_per_s: Finite
+    rank: int
+    """1 is the fastest."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """A row of a published comparison that the server stands for."""
+
+    __pydantic_config__ = SHAPE
+
+    comparison: str
+    row: str
+    setting: str
+    """The server's setting that repeats the row most closely."""
+    differs: tuple[str, ...]
+    """What differs from the published server."""
+    rates: tuple[PublishedRate, ...]
+
+
+def published_rows(manifest: Mapping[str, Any]) -> tuple[PublishedRow, ...]:
+    """The rows of a stored manifest whose figures are available here."""
+    rows = (
+        PublishedRow(
+            comparison=claim["protocol"],
+            row=claim["row"],
+            setting=claim.get("setting") or "default",
+            differs=tuple(claim.get("differs", ())),
+            rates=_published_rates(claim["protocol"], claim["row"]),
+        )
+        for claim in manifest.get("published", ())
+    )
+    return tuple(row for row in rows if row.rates)
+
+
+@functools.cache
+def _published_rates(comparison: str, row: str) -> tuple[PublishedRate, ...]:
+    figures = _figures(comparison)
+    if figures is None:
+        return ()
+    published = []
+    for connections in figures.levels:
+        rates = {
+            figure.row: figure.rate_per_s
+            for figure in figures.at(connections).values()
+            if figure.rate_per_s is not None
+        }
+        if row in rates:
+            rank = 1 + sum(rate > rates[row] for rate in rates.values())
+            published.append(PublishedRate(connections, rates[row], rank, len(rates)))
+    return tuple(published)
+
+
+@functools.cache
+def _figures(comparison: str) -> Figures | None:
+    """None if the table is not available here."""
+    paths = [place / f"{comparison}.csv" for place in PLACES]
+    return next((read_figures(path) for path in paths if path.is_file()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class HostLosses:
+    """Of everything that used the host's network meanwhile; null where the kernel counts none."""
+
+    __pydantic_config__ = SHAPE
+
+    segments_resent: NonNegativeInt | None
+    """TCP segments that the host's kernel sent again."""
+    packets_dropped: NonNegativeInt | None
+    """Packets that its interfaces dropped, received or to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLosses:
+    """Losses on both sides. The client's are of the load engine's own connections."""
+
+    __pydantic_config__ = SHAPE
+
+    server: HostLosses
+    load: HostLosses
+    client_segments_resent: NonNegativeInt | None
+    client_segments_out_of_order: NonNegativeInt | None
+    """Segments of the server that arrived before an earlier one."""
+
+    @classmethod
+    def of(cls, run: StoredRun) -> "LinkLosses | None":
+        """Summed over all trials; None for a run on one machine."""
+        if all(host.fingerprint.interface is None for host in run.hosts):
+            return None
+        results = [trial.result for trial in run.trials]
+        increases = list(_increases(run.trials))
+        return cls(
+            server=_host_losses(increases, ""),
+            load=_host_losses(increases, LOAD),
+            client_segments_resent=_sum(results, "retransmits"),
+            client_segments_out_of_order=_sum(results, "out_of_order"),
+        )
+
+
+def _increases(trials: tuple[StoredTrial, ...]) -> Iterator[Mapping[str, Any]]:
+    """The counters of each trial; trials of slices in one block share theirs."""
+    blocks: set[tuple[int, int]] = set()
+    for trial in trials:
+        result = trial.result
+        if isinstance(own := result.get("network"), Mapping):
+            yield own
+        elif isinstance(shared := result.get("block_network"), Mapping):
+            place = (trial.heat, trial.block)
+            if place not in blocks:
+                blocks.add(place)
+                yield shared
+
+
+def _host_losses(increases: list[Mapping[str, Any]], front: str) -> HostLosses:
+    drops = [_sum(increases, front + name) for name in DROPS]
+    known = [number for number in drops if number is not None]
+    resent = _sum(increases, f"{front}RetransSegs")
+    return HostLosses(resent, sum(known) if known else None)
+
+
+def _sum(rows: list[Mapping[str, Any]], name: str) -> int | None:
+    numbers = [row[name] for row in rows if isinstance(row.get(name), int)]
+    return sum(max(0, number) for number in numbers) if numbers else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from deadheat.store import StoredRun, home
 
 TRIALS_MIN = 2_000  # a smaller run is quick to read
 CHANGING = ("running", "unended")
-CODE = ("inflate.py", "stats/*.py", "report/model/*.py", "campaign/slice_standings.py")
+CODE = ("inflate.py", "stats/*.py", "report/model/*.py", "measure/slices.py")
 
 
 class Kept:

@@ -3,15 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from deadheat.campaign.half_load import HALF_LOAD
+from deadheat.campaign.past import AFTER_THE_RACE
+from deadheat.campaign.trials import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.report.model.client_use import with_client_limits
-from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
-from deadheat.report.model.facts import Facts, grouped, place_in_load
+from deadheat.report.model.evidence import (
+    LinkLosses,
+    RawOutput,
+    build_of,
+    middle_trial,
+    published_rows,
+    raw_output,
+    recoveries,
+)
+from deadheat.report.model.facts import Facts, grouped, place_in_load, with_client_limits
 from deadheat.report.model.kept import Kept
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import published_rows
-from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, StoreError, read_run
@@ -82,7 +87,9 @@ def _on(
         started_at=run.started_at,
         ended_at=run.ended_at,
         state=run.state,
-        last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
+        last_trial_at_s=max(
+            (trial.at_s for trial in run.trials if trial.kind not in AFTER_THE_RACE), default=None
+        ),
         protocol=run.protocol.only(workload),
         command=run.command,
         seed=run.seed,

@@ -1,9 +1,14 @@
-"""The stored runs: one line for each, and the run that the user means."""
+"""The stored runs: one line for each, the run that the user means, and errors in foreign files."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
+from deadheat.errors import DeadheatError
 from deadheat.report import format
 from deadheat.store import Store, StoreError
 from deadheat.store.listing import RunSummary, run_ids, run_summaries
@@ -12,6 +17,10 @@ from deadheat.store.run_argument import short_id
 NEAREST = 3
 NAMED = 4  # contenders of a run
 LISTED = {"lost": "process gone", "unended": "no end"}
+FAULTS = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError),
+    *(TypeError, ValueError, zlib.error, sqlite3.Error),
+)
 
 
 def list_runs(store: Store) -> list[RunSummary]:
@@ -87,3 +96,17 @@ def _refuse_empty(store: Store) -> NoReturn:
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:NEAREST]) + (", ..." if len(ids) > NEAREST else "")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Read and report the runs of a file. Raises `StoreError` if its data do not make sense."""
+    try:
+        yield
+    except DeadheatError:
+        raise
+    except FAULTS as error:
+        raise StoreError(
+            f"{path} cannot be reported: {type(error).__name__}: {error}",
+            "its data are damaged or from another version of deadheat; export the run again",
+        ) from error

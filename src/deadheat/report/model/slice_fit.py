@@ -1,23 +1,20 @@
 """Fits the model of a race in slices."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, compress
+from itertools import chain
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from deadheat.measure.slices import TrialSlices, columns_of
+from deadheat.protocol import SliceProtocol
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
-from deadheat.stats.slice_columns import SliceColumns, weight_of
+from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Indices
 from deadheat.store.rows import PackedRows
 
 
@@ -26,7 +23,7 @@ def with_model(view: RunView, kept: Kept) -> RunView:
 
     A run without slices stays as it is. Models are looked up in `kept`, and added to it.
     """
-    if view.protocol.slices is None:
+    if not isinstance(view.protocol, SliceProtocol):
         return view
     later = tuple(with_model(each, kept) for each in view.later)
     sliced = {
@@ -99,31 +96,13 @@ def _worked_out(
 
 
 def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
-    """The slices that count (see `slice_rows`), read column by column."""
-    every = [trial for own in trials.values() for trial in own]
-    rows = list(chain.from_iterable(trial.slices for trial in every))
-    slices = np.array([len(trial.slices) for trial in every], dtype=np.int64)
-    owned = np.array([len(own) for own in trials.values()], dtype=np.int64)
-    contender = np.repeat(np.arange(len(trials)), owned)
-    chosen = np.array(
-        [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
-    )
-    used = list(compress(rows, chosen))
-
-    def of_trials(values: npt.ArrayLike) -> Indices:
-        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
-        return of_slices
-
-    return SliceColumns(
-        names=tuple(trials),
-        contender=of_trials(contender),
-        instance=of_trials([trial.instance_id or 0 for trial in every]),
-        block=of_trials([trial.block for trial in every]),
-        round=np.array([row["round"] for row in used], dtype=np.int64),
-        at_s=np.array([row["at_s"] for row in used], dtype=float),
-        rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
-        weight=np.array([weight_of(row) for row in used], dtype=float),
-        witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
+    return columns_of(
+        tuple(trials),
+        [
+            TrialSlices(place, trial.instance_id or 0, trial.block, trial.slices)
+            for place, own in enumerate(trials.values())
+            for trial in own
+        ],
     )
 
 

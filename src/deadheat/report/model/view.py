@@ -9,14 +9,17 @@ from functools import cached_property
 from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
-from deadheat.report.model.defect import Defect
-from deadheat.report.model.distribution import Distribution
-from deadheat.report.model.evidence import Build, RawOutput
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import PublishedRow
-from deadheat.report.model.recovery import RecoveryView
-from deadheat.report.model.series import Series
+from deadheat.protocol import Fixed, Settle, StoredProtocol
+from deadheat.protocol.model import CONFIDENCE, MARGIN
+from deadheat.report.model.evidence import (
+    Build,
+    Defect,
+    LinkLosses,
+    PublishedRow,
+    RawOutput,
+    Recovery,
+)
+from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Conclusion, Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
@@ -202,7 +205,7 @@ class ContenderView:
     build: Build | None = None
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
-    recoveries: tuple[RecoveryView, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:
@@ -232,7 +235,7 @@ class RunView:
     ended_at: datetime.datetime | None
     state: str
     last_trial_at_s: float | None
-    protocol: Protocol
+    protocol: StoredProtocol
     command: tuple[str, ...]
     seed: int
     deadheat_version: str
@@ -285,7 +288,34 @@ class RunView:
     @property
     def settles(self) -> bool:
         """Whether it measures until the order is settled, not a fixed number of times."""
-        return self.protocol.stopping.kind == "settle"
+        return self._settle is not None
+
+    @property
+    def _settle(self) -> Settle | None:
+        stopping = getattr(self.protocol, "stopping", None)  # a search has none
+        return stopping if isinstance(stopping, Settle) else None
+
+    @property
+    def budget_s(self) -> float | None:
+        """Of a race that measures until the order is settled."""
+        return self._settle.budget_s if self._settle else None
+
+    @property
+    def repetitions(self) -> int | None:
+        """Of each contender, where that is fixed."""
+        return getattr(getattr(self.protocol, "stopping", None), "repetitions", None)
+
+    @property
+    def margin(self) -> float:
+        """Closer than this is equivalent."""
+        stopping = getattr(self.protocol, "stopping", None)
+        return stopping.margin if isinstance(stopping, Settle | Fixed) else MARGIN
+
+    @property
+    def confidence(self) -> float:
+        """At which all intervals of a table hold together."""
+        stopping = getattr(self.protocol, "stopping", None)
+        return stopping.confidence if isinstance(stopping, Settle | Fixed) else CONFIDENCE
 
     @property
     def server_cpus(self) -> int:

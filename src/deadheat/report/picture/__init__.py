@@ -5,21 +5,23 @@ from collections.abc import Callable, Mapping
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.model.view import RunView
-from deadheat.report.picture import badge, bars, card, decay, latency, profile
-from deadheat.report.picture.raster import png
+from deadheat.report.picture.bars import draw_bars, draw_by_language, draw_profile
+from deadheat.report.picture.card import draw_badge, draw_card
+from deadheat.report.picture.curves import draw_decay, draw_latency
+from deadheat.report.picture.svg import png
 
 __all__ = ["NAMING", "PICTURES", "draw", "png"]
 
 _DRAWERS: Mapping[str, Callable[[RunView, Analysis], str | None]] = {
-    "bars": bars.draw,
-    "languages": bars.draw_by_language,
-    "latency": latency.draw,
-    "decay": decay.draw,
-    "profile": profile.draw,
+    "bars": draw_bars,
+    "languages": draw_by_language,
+    "latency": draw_latency,
+    "decay": draw_decay,
+    "profile": draw_profile,
 }
 _NAMING: Mapping[str, Callable[[RunView, Analysis, tuple[str, ...]], str | None]] = {
-    "card": card.draw,
-    "badge": badge.draw,
+    "card": draw_card,
+    "badge": draw_badge,
 }
 PICTURES = (*_DRAWERS, *_NAMING)
 NAMING = tuple(_NAMING)  # pictures of one or two contenders

@@ -1,4 +1,4 @@
-"""The bar chart: each server's rate with its interval, in groups."""
+"""Bars: the rate of each server in groups, or its share of the best on each workload."""
 
 import math
 from collections.abc import Callable
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
-from deadheat.report.findings.grouping import Groups, by_cores, by_language, framework
-from deadheat.report.findings.headline import answer
+from deadheat.report.findings.conclusion import answer
+from deadheat.report.findings.profile import Profile, Share, profile
+from deadheat.report.formats.shapes import Groups, by_cores, by_language, framework
 from deadheat.report.formats.tables import rank, rate
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
-from deadheat.report.picture.footer import with_footer
+from deadheat.report.picture.svg import with_footer
 
 RIGHT = 140
 ROW, BAR, HEAD = 24, 12, 26
@@ -19,6 +20,8 @@ NAME_MAX = 42
 LETTER = 7.4  # an upper bound of the mean width of a name's letters, in pixels
 FADE_OUT = 40  # pixels to the right of a bar with an unknown interval
 SOLID = 0.6  # opacity: a whisker must be visible in front of it
+SHARES_ROW, SHARES_BAR, GAP = 22, 10, 14
+SHARES_NAME_MAX = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,16 @@ class Chart:
         return self.left + self.scale * rate_per_s
 
 
-def draw(view: RunView, analysis: Analysis) -> str | None:
+def draw_bars(view: RunView, analysis: Analysis) -> str | None:
     """Grouped by one core and several, if there are both, as in woo-2016."""
-    return _draw(view, analysis, by_cores(_shown(view, analysis)), lambda standing: standing.name)
+    return _draw_groups(
+        view, analysis, by_cores(_shown(view, analysis)), lambda standing: standing.name
+    )
 
 
 def draw_by_language(view: RunView, analysis: Analysis) -> str | None:
     """Grouped by language, as in kzmake-2018."""
-    return _draw(view, analysis, by_language(_shown(view, analysis)), framework)
+    return _draw_groups(view, analysis, by_language(_shown(view, analysis)), framework)
 
 
 def _shown(view: RunView, analysis: Analysis) -> list[Standing]:
@@ -53,7 +58,7 @@ def _shown(view: RunView, analysis: Analysis) -> list[Standing]:
     ]
 
 
-def _draw(
+def _draw_groups(
     view: RunView, analysis: Analysis, groups: Groups, named: Callable[[Standing], str]
 ) -> str | None:
     rows = [standing for group in groups.values() for standing in group]
@@ -170,3 +175,58 @@ def _step(most: float) -> float:
     """1, 2 or 5 times a power of ten, so that `most` has three to seven ticks."""
     power = math.pow(10, math.floor(math.log10(most)))
     return next(power * step for step in (2, 1, 0.5, 0.2) if most / (power * step) >= 3)
+
+
+def draw_profile(view: RunView, analysis: Analysis) -> str | None:
+    """Servers in rows, workloads in columns; None for a run of one workload."""
+    overview = profile(view)
+    if overview is None:
+        return None
+    left = 26 + LETTER * min(SHARES_NAME_MAX, max(len(row.name) for row in overview.rows))
+    width = (svg.WIDTH - 16 - left) / len(overview.levels) - GAP
+    title = _profile_title(overview)
+    parts = svg.title(title)
+    top = svg.title_height(parts) + 30
+    bottom = top + SHARES_ROW * len(overview.rows)
+    colors = svg.colors(len(overview.levels))
+    for number, row in enumerate(overview.rows):
+        middle = top + SHARES_ROW * (number + 0.5)
+        parts.append(
+            svg.text(left - 10, middle + 4.5, row.name, anchor="end", longest=SHARES_NAME_MAX)
+        )
+    for place, (level, color) in enumerate(zip(overview.levels, colors, strict=True)):
+        x = left + place * (width + GAP)
+        parts.append(svg.text(x, top - 18, level.workload, weight=600, longest=24))
+        at = format.count(level.connections, "connection")
+        parts.append(svg.text(x, top - 5, at, fill=svg.MUTED, size=11))
+        parts.append(svg.line(x, top, x, bottom, svg.LINE))
+        for number, row in enumerate(overview.rows):
+            middle = top + SHARES_ROW * (number + 0.5)
+            parts += _share_bar(row.on(level.workload), x, middle, width, color)
+    workloads = f"workloads {', '.join(level.workload for level in overview.levels)}"
+    return with_footer(view, analysis, title, parts, bottom + 24, True, workloads)
+
+
+def _profile_title(overview: Profile) -> str:
+    names = format.listing([level.workload for level in overview.levels])
+    return f"Rate as a share of the best, on {names}"
+
+
+def _share_bar(share: Share | None, x: float, middle: float, width: float, color: str) -> list[str]:
+    """The share in percent behind its bar; a dash where there is none."""
+    if share is None or share.ratio is None:
+        return [svg.text(x + 4, middle + 4.5, format.NONE, fill=svg.MUTED, size=11)]
+    room = width - 34  # for the figure
+    length = room * min(share.ratio, 1.0)
+    shape = (x, middle - SHARES_BAR / 2, length, SHARES_BAR)
+    end = length
+    if share.low is None or share.high is None:
+        parts = svg.hatched(*shape)
+    else:
+        low, high = (x + room * min(part, 1.1) for part in (share.low, share.high))
+        parts = [svg.rect(*shape, color, SOLID)]
+        if high > low:
+            parts.append(svg.line(low, middle, high, middle, svg.INK, 1.5))
+        end = max(length, high - x)
+    figure = f"{100 * share.ratio:.0f}"
+    return [*parts, svg.text(x + end + 6, middle + 4, figure, size=11)]

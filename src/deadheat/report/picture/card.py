@@ -1,10 +1,12 @@
-"""A card: two contenders of a run on one picture, for a message or a link preview."""
+"""One or two contenders: a card for a message or a link preview, and a badge for a README."""
 
 import textwrap
 
+from deadheat.errors import DeadheatError
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Standing
 from deadheat.report.findings.versus import Versus, chosen_versus, name_of
+from deadheat.report.formats.tables import rank
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
 from deadheat.workload import Level
@@ -17,9 +19,13 @@ BAR, ROW = 40, 108
 MOST_MAX = 1.5  # an interval beyond this share of the longer bar is cut
 WHISKER = 3.0
 FADE_OUT = 120.0
+BADGE_HEIGHT = 22
+LETTER = 6.7  # an upper bound of the mean width of a letter at 11 px
+PAD = 7
+LABEL, GOOD, PLAIN = "#3d444b", "#0b62ad", "#59626b"
 
 
-def draw(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -> str | None:
+def draw_card(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -> str | None:
     """The contenders `names`; without names, the first two. None if the run compares none."""
     if not analysis.levels or (not names and len(analysis.main.standings) < 2):
         return None
@@ -106,3 +112,43 @@ def _footer(view: RunView, versus: Versus) -> list[str]:
         f"{format.moment(view.started_at)}, run {view.run_id}",
         format.plain(format.machine(server.fingerprint) if server else "unknown machine", 100),
     ]
+
+
+def draw_badge(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -> str | None:
+    """One name: its rank. Two names: their verdict. None: who is fastest."""
+    if not analysis.levels or not analysis.main.standings:
+        return None
+    if len(names) > 1:
+        pair = chosen_versus(view, analysis, names)
+        label = f"{name_of(pair.first)} vs {name_of(pair.second)}"
+        return badge(label, pair.brief, GOOD if pair.pair else PLAIN)
+    standing = _standing(view, analysis, names[0]) if names else analysis.main.standings[0]
+    count = len(analysis.main.ranked)
+    if not standing.ranked:
+        return badge(name_of(standing), "not ranked", PLAIN)
+    return badge(name_of(standing), f"rank {rank(standing)} of {count}", GOOD)
+
+
+def _standing(view: RunView, analysis: Analysis, name: str) -> Standing:
+    for standing in analysis.main.standings:
+        if name in (standing.contender.name, standing.name):
+            return standing
+    names = [standing.contender.name for standing in analysis.main.standings]
+    raise DeadheatError(
+        f"--of {name}: run {view.run_id} has no such contender",
+        f"its contenders: {', '.join(names)}",
+    )
+
+
+def badge(label: str, verdict: str, color: str) -> str:
+    """Two boxes with text."""
+    left, right = (2 * PAD + LETTER * len(words) for words in (label, verdict))
+    base = BADGE_HEIGHT / 2 + 4
+    parts = [
+        svg.rect(0, 0, left, BADGE_HEIGHT, LABEL),
+        svg.rect(left, 0, right, BADGE_HEIGHT, color),
+        svg.text(left / 2, base, label, anchor="middle", fill=svg.GROUND, size=11),
+        svg.text(left + right / 2, base, verdict, anchor="middle", fill=svg.GROUND, size=11),
+    ]
+    words = format.plain(f"{label}: {verdict}")
+    return svg.document(BADGE_HEIGHT, words, parts, round(left + right, 1))

@@ -1,11 +1,19 @@
-"""SVG as text: a few shapes on white, in colors that color-blind readers can distinguish."""
+"""SVG as text: a few shapes on white, the footer of every picture, and PNG made from it by resvg.
+
+The colors are such that color-blind readers can distinguish them.
+"""
 
 import colorsys
 import html
+import importlib
 import textwrap
 from collections.abc import Sequence
 
+from deadheat.errors import DeadheatError
 from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
+from deadheat.workload import HELLO
 
 WIDTH = 860
 STEP = 16  # line height of small text
@@ -17,6 +25,9 @@ BLUE = "#0b62ad"
 # Okabe and Ito 2008, without the yellow, which is invisible on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5195", "#56b4e9", "#8c6d1f", "#59626b")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
+ZOOM = 2
+EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"></svg>'
+WITH_LETTER = EMPTY.replace("></svg>", f'><text x="2" y="16" font-family="{FONT}">x</text></svg>')
 
 
 def colors(count: int) -> tuple[str, ...]:
@@ -135,3 +146,69 @@ def path(points: Sequence[tuple[float, float]], stroke: str) -> str:
 
 def dot(x: float, y: float, fill: str) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{fill}"/>'
+
+
+def with_footer(
+    view: RunView,
+    analysis: Analysis,
+    title: str,
+    parts: Sequence[str],
+    y: float,
+    whiskers: bool = False,
+    workloads: str | None = None,
+) -> str:
+    """The whole SVG: `parts`, then a footer whose first baseline is at `y`.
+
+    The footer names the protocol, the run and the machine; with `whiskers` also what they are.
+    `workloads` is what it shows, if that is not the view's workload alone.
+    """
+    server = next((host for host in view.hosts if host.role == "server"), None)
+    lines = [
+        f"{_load(view, analysis, workloads)}; {format.moment(view.started_at)}, run {view.run_id}",
+        *([_whiskers(analysis)] if whiskers else ()),
+        format.machine(server.fingerprint) if server else "unknown machine",
+    ]
+    footer = [
+        text(16, y + STEP * i, words, fill=MUTED, size=11, longest=125)
+        for i, words in enumerate(lines)
+    ]
+    return document(y + STEP * len(footer), title, [*parts, *footer])
+
+
+def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
+    protocol = view.protocol.name
+    connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
+    if workloads is None and (len(view.workloads) > 1 or view.workload != HELLO):
+        workloads = f"workload {view.workload}"
+    return ", ".join(filter(None, [f"protocol {protocol}", workloads, connections]))
+
+
+def _whiskers(analysis: Analysis) -> str:
+    ranking = analysis.main.ranking
+    if ranking is None:
+        return "whiskers: the slowest and the fastest trial; hatched: no valid trial"
+    confidence = format.percent(ranking.level.confidence, 0)
+    return (
+        f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
+        "a fading line: unknown; hatched: not ranked"
+    )
+
+
+def png(svg: str, zoom: int = ZOOM) -> bytes:
+    """By default at twice its size, for dense screens.
+
+    Raises `DeadheatError` without resvg or a font.
+    """
+    try:
+        svg_to_bytes = importlib.import_module("resvg_py").svg_to_bytes
+    except ImportError as error:
+        raise DeadheatError(
+            "--format png needs the package resvg_py, which is not installed",
+            "pip install 'deadheat[png]'; or take --format svg",
+        ) from error
+    if svg_to_bytes(svg_string=WITH_LETTER) == svg_to_bytes(svg_string=EMPTY):
+        raise DeadheatError(
+            "--format png: this machine has no font to write with",
+            "apt-get install fonts-dejavu-core; or take --format svg",
+        )
+    return bytes(svg_to_bytes(svg_string=svg, zoom=zoom))

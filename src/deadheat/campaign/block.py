@@ -1,0 +1,316 @@
+"""One block of a race: rounds of one slice of each instance, then a trial of each.
+
+The machines are watched meanwhile: one, or the server host and the load hosts.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from deadheat.campaign.failures import Troubles
+from deadheat.campaign.run import RaceContext
+from deadheat.campaign.slice_lengths import SliceLengths
+from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample, Usage
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.load.engine import SliceRequest
+from deadheat.load.pooling import pool
+from deadheat.measure.gates.evidence import LOAD, Evidence, increases
+from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
+from deadheat.measure.load_process import processes_on
+from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
+from deadheat.measure.trial import TrialContext
+from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.world import World
+from deadheat.store import Gate, TrialRecord
+from deadheat.workload import Level
+
+Key = tuple[int, Level]  # instance id, level
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What one machine showed during a block. The times of two machines are never compared."""
+
+    role: str
+    cpus: tuple[int, ...]
+    samples: Sequence[Sample]
+
+    def increases(self) -> dict[str, int]:
+        """The increase of each network counter; those of a load host have its role in front."""
+        return increases(self.samples, LOAD if self.role == "load" else "")
+
+    def gates(self, spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+        """The machine's gates; advice on a load host says so."""
+        evidence = Evidence(
+            spec=spec,
+            result=pooled,
+            generator=Completed(0, "", "", self.samples[-1].at_s - self.samples[0].at_s, 0.0),
+            samples=self.samples,
+            cpus=self.cpus,
+            beside=self.role == "both",
+        )
+        gates = judge_block(evidence)
+        return on_load_host(gates) if self.role == "load" else gates
+
+
+class BlockWatch:
+    """Samples each machine at both ends of a block, with the process trees that run there."""
+
+    def __init__(self, world: World, instances: Sequence[WarmInstance]) -> None:
+        servers = [i.instance.process for i in instances if i.instance.process]
+        servers += dict.fromkeys(i.database for i in instances if i.database is not None)
+        loads = [load for i in instances for load in i.loads.values()]
+        self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
+        if world.beside:
+            cpus = (*world.server_cpus, *world.load.cpus)
+            processes = servers + processes_on(world.load.host, loads)
+            self._begin("both", world.server_host, cpus, processes)
+        else:
+            self._begin("server", world.server_host, world.server_cpus, servers)
+            for side in world.loads:
+                self._begin("load", side.host, side.cpus, processes_on(side.host, loads))
+
+    def _begin(
+        self, role: str, host: Host, cpus: tuple[int, ...], processes: Sequence[str]
+    ) -> None:
+        self._watches.append((role, host, cpus, host.watch(processes, ENDS_ONLY_S)))
+
+    def end(self) -> list[Watched]:
+        """The server's machine comes first."""
+        return [
+            Watched(role, cpus, host.unwatch(watch)) for role, host, cpus, watch in self._watches
+        ]
+
+
+def joined(parts: Sequence[Watched]) -> Watched:
+    """One machine over several levels of a block."""
+    samples = [sample for part in parts for sample in part.samples]
+    return replace(parts[0], samples=samples)
+
+
+def judge_machines(machines: Sequence[Watched], spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+    """One gate for each check, of the machine that fared worst."""
+    return worst_of(gate for machine in machines for gate in machine.gates(spec, pooled))
+
+
+class Block:
+    """Measures one block and stores its trials.
+
+    Blocks are numbered from 1. Instances in `used` have run a block before, so their connections
+    are renewed; those of a fresh instance are as new as it is.
+    """
+
+    def __init__(
+        self,
+        run: RaceContext,
+        number: int,
+        used: Collection[int],
+        troubles: Troubles,
+        lengths: SliceLengths,
+    ) -> None:
+        self._run = run
+        self._rule = run.protocol.slices
+        self._number = number
+        self._used = used
+        self._troubles = troubles
+        self._lengths = lengths
+        self._drops: int | None = None  # of all listen queues, after the last slice
+
+    def run(
+        self, instances: Sequence[WarmInstance], order: random.Random
+    ) -> list[tuple[WarmInstance, TrialRecord]]:
+        """Measure every instance, given from the fastest to the slowest; store a trial of each.
+
+        One level after the other, in random order: idle connections of another level would occupy
+        workers of a server that has one for each connection. An instance with a failed slice is
+        left out of the rounds that follow.
+        """
+        at_s = self._run.now_s()
+        for workers in (i.workers for i in instances if i.workers is not None):
+            workers.begin()
+        slices: dict[Key, list[Slice]] = {}
+        machines: dict[Level, list[Watched]] = {}
+        failed: set[int] = set()
+        for level in self._levels(order):
+            if slices and self._is_late():
+                break
+            watch = BlockWatch(self._run.world, instances)
+            self._measure(level, instances, order, slices, failed)
+            machines[level] = watch.end()
+        gone = {i.instance_id: self._workers_gone(i) for i in instances}
+        return self._trials(instances, slices, machines, at_s, gone)
+
+    def _measure(
+        self,
+        level: Level,
+        instances: Sequence[WarmInstance],
+        order: random.Random,
+        slices: dict[Key, list[Slice]],
+        failed: set[int],
+    ) -> None:
+        """The rounds of one level; adds to `slices`, and to `failed` the ids of instances."""
+        measured_here = [i for i in instances if level in i.loads]
+        for round_number in range(1, self._rule.rounds + 1):
+            if slices and self._is_late():
+                return
+            present = [i for i in measured_here if self._in_round(i, round_number)]
+            for instance in neighbors_together(present, order):
+                if instance.instance_id in failed:
+                    continue
+                done = slices.setdefault((instance.instance_id, level), [])
+                measured = self._slice(instance, level, round_number, order, first=not done)
+                done.append(measured)
+                if measured.fault is not None:
+                    failed.add(instance.instance_id)
+
+    def _is_late(self) -> bool:
+        """The budget is the end of the race, also in the middle of a block."""
+        return self._run.now_s() >= self._run.ends_s
+
+    def _workers_gone(self, instance: WarmInstance) -> int | None:
+        """A protocol that never renews connections has no processes that end with them."""
+        if instance.workers is None:
+            return None
+        opened = instance.instance_id in self._used or self._has_levels
+        return instance.workers.end(opened_connections=opened or not self._rule.renew)
+
+    @property
+    def _has_levels(self) -> bool:
+        """Several, so that each hangs up after its last slice in the block."""
+        return len(self._run.protocol.levels) > 1
+
+    def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
+        """Controls run in the first round and in every fourth after it, or as the rule says."""
+        if instance.entered.contender.role == "contender":
+            return True
+        return (round_number - 1) % self._rule.control_every == 0
+
+    def _levels(self, order: random.Random) -> list[Level]:
+        levels = list(self._run.protocol.levels)
+        order.shuffle(levels)
+        return levels
+
+    def _slice(
+        self,
+        instance: WarmInstance,
+        level: Level,
+        round_number: int,
+        order: random.Random,
+        first: bool,
+    ) -> Slice:
+        renew = first and self._rule.renew and instance.instance_id in self._used
+        opens = renew or (first and self._has_levels)
+        later = range(round_number + 1, self._rule.rounds + 1)
+        discard_s = self._rule.renew_discard_s if opens else self._rule.discard_s
+        length = self._lengths.draw(instance, level, discard_s, order)
+        request = SliceRequest(
+            duration_s=length.window_s,
+            discard_s=length.discard_s,
+            renew=renew,
+            hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
+        )
+        host = self._run.world.server_host
+        before = self._drops if self._drops is not None else host.listen_drops()
+        measured = measure_slice(
+            self._run.world,
+            instance.instance,
+            instance.loads[level],
+            request,
+            self._run.now_s(),
+            (self._number - 1) * self._rule.rounds + round_number,
+        )
+        self._drops = after = host.listen_drops()
+        drops = None if before is None or after is None else after - before
+        return replace(measured, listen_drops=drops)
+
+    def _trials(
+        self,
+        instances: Sequence[WarmInstance],
+        slices: Mapping[Key, Sequence[Slice]],
+        machines: Mapping[Level, Sequence[Watched]],
+        at_s: float,
+        gone: Mapping[int, int | None],
+    ) -> list[tuple[WarmInstance, TrialRecord]]:
+        """The machines are judged over the whole block; the CPU time of a trial is of its level."""
+        over_block = [joined(parts) for parts in zip(*machines.values(), strict=True)]
+        gates = self._block_gates(instances, slices, over_block)
+        network = Counter[str]()
+        for machine in over_block:
+            network.update(machine.increases())
+        trials = []
+        for instance in instances:
+            for level in self._run.protocol.levels:
+                key = (instance.instance_id, level)
+                if key not in slices:
+                    continue
+                readings = BlockReadings(
+                    usage=_usage(machines[level][0].samples, instance.instance.process),
+                    gates=gates,
+                    network=network,
+                    workers_gone=gone[instance.instance_id],
+                )
+                record = self._trial(instance, level, slices[key], readings, at_s)
+                trials.append((instance, record))
+        self._run.store.add_trials([record for _, record in trials])
+        for instance, record in trials:
+            self._troubles.report(instance.name, record)
+        return trials
+
+    def _trial(
+        self,
+        instance: WarmInstance,
+        level: Level,
+        slices: Sequence[Slice],
+        readings: BlockReadings,
+        at_s: float,
+    ) -> TrialRecord:
+        warmed = instance.warmed_on(level.workload)
+        is_warmed_at = level.connections == max(self._run.protocol.connections)
+        context = TrialContext(
+            run_id=self._run.run_id,
+            contender_id=instance.entered.contender_id,
+            instance_id=instance.instance_id,
+            kind="measure",
+            invocation=instance.invocation,
+            block=self._number,
+            heat=1,
+            at_s=at_s,
+            steady=warmed.kind,
+            witness_per_s=warmed.witness_per_s if is_warmed_at else None,
+            workload=level.workload,
+        )
+        load = instance.loads[level]
+        world = self._run.world
+        return trial_of(world, instance.instance, load, context, slices, readings)
+
+    def _block_gates(
+        self,
+        instances: Sequence[WarmInstance],
+        slices: Mapping[Key, Sequence[Slice]],
+        machines: Sequence[Watched],
+    ) -> list[Gate]:
+        """The machines' gates over the whole block, for every trial of it alike."""
+        results = [s.result for parts in slices.values() for s in parts if s.result is not None]
+        if not results:
+            return []
+        spec = next(iter(instances[0].loads.values())).spec
+        pooled = pool([replace(result, histograms={}) for result in results])
+        return judge_machines(machines, spec, pooled)
+
+
+def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> list[WarmInstance]:
+    """A random order in which neighbors in rate stay next to each other: rotated, maybe reversed.
+
+    `ranked` is from the fastest to the slowest. Neighbors are the pairs that are hard to
+    separate, and slices close in time see the same machine.
+    """
+    if not ranked:
+        return []
+    start = order.randrange(len(ranked))
+    rotated = [*ranked[start:], *ranked[:start]]
+    return rotated[::-1] if order.random() < 0.5 else rotated
+
+
+def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
+    return samples[0].usage.get(process), samples[-1].usage.get(process)

@@ -1,0 +1,263 @@
+"""The result of a cluster run: one model for each level, over all pairs of hosts."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic_core import to_json
+
+from deadheat.cluster.record import RAY_CPU_SHARE_MAX, ClusterRecord, ClusterRun
+from deadheat.report import format
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import reading
+from deadheat.report.model.sliced import SlicedLevel
+from deadheat.report.model.view import RunView
+from deadheat.stats.host_pair_ranking import host_pair_speeds, rank_over_host_pairs
+from deadheat.stats.host_pairs import HostPairRun, fit_host_pairs
+from deadheat.stats.known_interval import dead_heats
+from deadheat.stats.ranking import Ranking
+from deadheat.stats.ratio import RatioInterval
+from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import run_ids
+
+Part = tuple[ClusterRun, RunView, SlicedLevel]  # a level of a run that counts
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedLevel:
+    """One level over all pairs of hosts.
+
+    `speeds` has the speed of each pair over that of the first, by its number. `pairs_of` has the
+    numbers of the pairs on which each contender ran and counts. `limited` names contenders that
+    outran the client on some pair; these rates are left out.
+    """
+
+    workload: str
+    connections: int
+    ranking: Ranking
+    speeds: Mapping[int, RatioInterval]
+    runs_of: Mapping[int, int]  # by the pair's number
+    interaction_sd: float
+    interaction_degrees: float
+    pairs_of: Mapping[str, tuple[int, ...]]
+    limited: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A cluster run as it is reported; `faults` say why a server cannot be compared."""
+
+    record: ClusterRecord
+    levels: tuple[CombinedLevel, ...]
+    faults: Mapping[str, str]
+
+
+def combine(folder: Path, record: ClusterRecord) -> Combined:
+    """Read the bundles that count, and fit them. Raises `DeadheatError` for one it cannot read."""
+    parts: dict[tuple[str, int], list[Part]] = {}
+    faults: dict[str, str] = {}
+    for run in (run for run in record.runs if run.counts):
+        for view in _views(folder / str(run.bundle)):
+            faults |= {each.name: each.fault for each in view.contenders if each.fault}
+            for connections, sliced in view.sliced.items():
+                parts.setdefault((view.workload, connections), []).append((run, view, sliced))
+    levels = (_level(record, *key, parts[key]) for key in sorted(parts))
+    return Combined(record, tuple(level for level in levels if level is not None), faults)
+
+
+def measured_names(bundle: Path) -> set[str]:
+    """The contenders with an interval at every level of the run in a bundle."""
+    measured = []
+    for view in _views(bundle):
+        for connections, sliced in view.sliced.items():
+            places = {name: place for place, name in enumerate(sliced.names)}
+            run = _pair_run(0, sliced, places, view.client_gates.get(connections, {}))
+            names = {sliced.names[place] for place in run.linked().contender}
+            measured.append(names if len(names) > 1 else set())
+    return set.intersection(*measured) if measured else set()
+
+
+def _views(bundle: Path) -> tuple[RunView, ...]:
+    """The run of a bundle, once for each workload."""
+    with open_bundle(bundle) as store, reading(bundle):
+        return tuple(load_view(store, run_ids(store)[0]).by_workload)
+
+
+def _level(
+    record: ClusterRecord, workload: str, connections: int, parts: Sequence[Part]
+) -> CombinedLevel | None:
+    names = tuple(dict.fromkeys(name for _, _, sliced in parts for name in sliced.names))
+    places = {name: place for place, name in enumerate(names)}
+    numbers = [run.pair for run, _, _ in parts]
+    pairs = sorted({*numbers})
+    limited = [view.client_gates.get(connections, {}) for _, view, _ in parts]
+    runs = [
+        _pair_run(pairs.index(run.pair), sliced, places, outran)
+        for (run, _, sliced), outran in zip(parts, limited, strict=True)
+    ]
+    if (fit := fit_host_pairs(runs, len(names), len(pairs))) is None:
+        return None
+    controls = {control.name for _, view, _ in parts for control in view.controls}
+    ranking = rank_over_host_pairs(
+        fit, names, margin=record.margin, confidence=record.confidence, controls=controls
+    )
+    return CombinedLevel(
+        workload,
+        connections,
+        ranking,
+        speeds=dict(zip(pairs, host_pair_speeds(fit, record.confidence), strict=True)),
+        runs_of={number: numbers.count(number) for number in pairs},
+        interaction_sd=fit.interaction_sd,
+        interaction_degrees=fit.interaction_degrees,
+        pairs_of={
+            name: tuple(sorted({run.pair for run, _, sliced in parts if name in sliced.names}))
+            for name in names
+        },
+        limited=tuple(sorted({name for outran in limited for name in outran})),
+    )
+
+
+def _pair_run(
+    host_pair: int, sliced: SlicedLevel, places: Mapping[str, int], limited: Collection[str]
+) -> HostPairRun:
+    """A run's model, without contenders that outran the client."""
+    kept = [n for n, name in enumerate(sliced.names) if name not in limited]
+    estimate, square = sliced.fit.estimate, np.ix_(kept, kept)
+    return HostPairRun(
+        host_pair=host_pair,
+        contender=np.array([places[sliced.names[n]] for n in kept], dtype=np.int64),
+        log_rate=estimate.log_rate[kept],
+        variance=estimate.variance[square],
+        degrees_of_freedom=estimate.degrees_of_freedom[square],
+    )
+
+
+def document(combined: Combined) -> dict[str, Any]:
+    """The record as in `cluster.json`, with the levels; an unknown end of an interval is null."""
+    levels = [
+        {each.name: getattr(level, each.name) for each in fields(level)}
+        | {
+            "ranking": level.ranking.rows,
+            "unranked": level.ranking.unranked,
+            "comparisons": level.ranking.neighbors,
+            "minimum_detectable_effect": level.ranking.minimum_detectable_effect,
+        }
+        for level in combined.levels
+    ]
+    whole = {**combined.record.model_dump(), "faults": combined.faults, "levels": levels}
+    values: dict[str, Any] = json.loads(to_json(whole, inf_nan_mode="null"))
+    return values
+
+
+def text(combined: Combined) -> str:
+    """The result of each level, then the runs, and what does not count."""
+    record = combined.record
+    counts = [(record.servers, "server"), (record.pairs, "pair"), (record.runs, "run")]
+    servers, pairs, runs = (format.count(len(each), noun) for each, noun in counts)
+    state = f"; the cluster run is {record.state}" if record.state != "complete" else ""
+    lines = [f"{servers} on {pairs} of hosts, {runs}{state}", ""]
+    for level in combined.levels:
+        lines += [*_level_lines(record, level), ""]
+    if not combined.levels:
+        lines += ["nothing can be compared: no run that counts has two contenders", ""]
+    return "\n".join([*lines, *_run_lines(record), *_remarks(combined)]) + "\n"
+
+
+def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
+    yield f"{level.workload}, {level.connections} connections"
+    rows = [("rank", "server", "req/s", "% of fastest", "interval", "pairs")]
+    for row in level.ranking.rows:
+        pairs = ", ".join(map(str, level.pairs_of[row.name]))
+        where = "all" if row.name in record.shared else pairs
+        share = f"{100 * row.ratio_to_leader.ratio:.1f}"
+        rate = format.rate(row.rate_median)
+        interval = _interval(row.ratio_to_leader)
+        rows.append((row.rank, format.plain(row.name), rate, share, interval, where))
+    yield from _columns(rows, right=(2, 3))
+    for group in dead_heats(level.ranking):
+        yield f"dead heat: {format.listing([format.plain(name) for name in group])}"
+    if level.limited:
+        yield f"left out, they outran the client: {_names(level.limited)}"
+    confidence = f"{100 * record.confidence:.0f} %"
+    yield f"rates are those at the mean of the pairs; intervals hold jointly at {confidence}"
+    if len(level.speeds) == 1:
+        yield "one pair of hosts: ratios hold for this pair"
+    elif level.interaction_degrees == 0:
+        yield "no interval across pairs: fewer than two contenders count on several pairs"
+    else:
+        yield (
+            "a pair of hosts changes the rate of one contender alone by "
+            f"{format.percent(level.interaction_sd)} (standard deviation, "
+            f"{level.interaction_degrees} degrees of freedom); the intervals contain this"
+        )
+    yield ""
+    speeds = [("pair", "runs", "speed", "interval")]
+    for number, ratio in level.speeds.items():
+        interval = "the others are compared with it" if ratio.low == 1 else _interval(ratio)
+        speed = f"{100 * ratio.ratio:.1f} %"
+        speeds.append((str(number), str(level.runs_of[number]), speed, interval))
+    yield from _columns(speeds, right=(1, 2))
+
+
+def _run_lines(record: ClusterRecord) -> list[str]:
+    """A row for each run: where, of whom, and what Ray used of its hosts."""
+    rows = [("pair", "server host", "load host", "run", "Ray's CPU", "servers")]
+    for number, run in enumerate(record.runs, 1):
+        pair = record.pairs[run.pair - 1]
+        server, load = (format.plain(f"{h.name} {h.address}") for h in (pair.server, pair.load))
+        shares = [f"{role} {format.percent(share, 2)}" for role, share in run.ray_cpu.items()]
+        ray_cpu = (", ".join(shares) or format.NONE) + " !" * run.ray_was_busy
+        hosts = (server, "the same" if load == server else load)
+        servers = _names(run.servers) or "the shared ones alone"
+        rows.append((str(run.pair), *hosts, str(number), ray_cpu, servers))
+    return _columns(rows, right=(3, 4))
+
+
+def _remarks(combined: Combined) -> Iterator[str]:
+    record = combined.record
+    yield f"on every pair: {_names(record.shared)}, and the controls"
+    for number, run in enumerate(record.runs, 1):
+        if run.bundle is None:
+            yield f"! run {number} stored nothing: {format.plain(run.error or 'a host died')}"
+        elif not run.counts:
+            most = format.percent(RAY_CPU_SHARE_MAX)
+            yield f"! run {number} is not ranked: Ray used more than {most} of a host's CPUs"
+        elif not run.ray_cpu:
+            yield f"! run {number}: Ray's CPU time is not known"
+    for pair in record.pairs:
+        if pair.lost is not None:
+            yield f"! pair {pair.number} was lost: {format.plain(pair.lost)}"
+    used = [address for p in record.pairs for address in {p.server.address, p.load.address}]
+    if machines := sorted({address for address in used if used.count(address) > 1}):
+        yield f"! several pairs share a machine and disturb each other: {', '.join(machines)}"
+    for host in record.left_over:
+        yield f"! host {format.plain(host.name)} had no partner, and ran nothing"
+    for name, fault in combined.faults.items():
+        yield f"! {format.plain(name)} did not run: {format.plain(fault)}"
+    if record.given_up:
+        yield f"! not measured: {_names(record.given_up)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(format.plain, names))
+
+
+def _interval(ratio: RatioInterval) -> str:
+    if not format.is_known(ratio.low, ratio.high):
+        return format.UNKNOWN
+    return f"[{100 * ratio.low:.1f}, {100 * ratio.high:.1f}]"
+
+
+def _columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """The rows in columns, those in `right` aligned there."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,177 @@
+"""What the kernel shows: files of /proc, /sys and cgroups, processes, compiler threads of a JVM."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import errno
+import os
+import select
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
+CPU_DEVICES = Path("/sys/devices/system/cpu")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+DEAD = ("Z", "X")  # states of /proc/PID/stat
+COMPILER_NAMES = ("C1 CompilerThre", "C2 CompilerThre")  # HotSpot's names, truncated in comm
+
+
+def read_text(path: str | Path) -> str | None:
+    """The stripped text of a kernel file, or None if it is missing or cannot be read."""
+    try:
+        return Path(path).read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def read_number(path: str | Path) -> int | None:
+    text = read_text(path)
+    return int(text) if text is not None and text.lstrip("-").isdigit() else None
+
+
+def keyed(text: str | None) -> dict[str, int]:
+    """The numbers in lines of `key number`, with or without a colon, by key."""
+    pairs = (line.replace(":", " ").split() for line in (text or "").splitlines())
+    return {p[0]: int(p[1]) for p in pairs if len(p) > 1 and p[1].isdigit()}
+
+
+def numbered(folder: Path) -> list[int]:
+    """The entries of a folder of /proc that are numbers: processes or threads."""
+    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+
+
+def wait_for_key(path: str, key: str, value: int, deadline_s: float) -> bool:
+    """Wait until a kernel file has `key value` (kernfs wakes poll(2) on a change)."""
+    end_s = time.monotonic() + deadline_s
+    try:
+        with Path(path).open() as file:
+            poll = select.poll()
+            poll.register(file, select.POLLPRI)
+            while True:
+                file.seek(0)
+                if keyed(file.read()).get(key) == value:
+                    return True
+                left_s = end_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                poll.poll(left_s * 1000)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENODEV):
+            return True  # the cgroup is gone, so it is empty and no process runs in it
+        raise
+
+
+def stat_fields(pid: int | str) -> list[str] | None:
+    """Fields 3 and later of /proc/PID/stat (proc(5)): [0] state, [1] parent; None if gone."""
+    text = read_text(f"/proc/{pid}/stat")
+    return text.rpartition(")")[2].split() if text else None
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot. Together with the PID it is unique.
+
+    None if the process is dead, also if it is a zombie.
+    """
+    fields = stat_fields(pid)
+    return int(fields[19]) if fields and fields[0] not in DEAD else None
+
+
+class Family:
+    """The children of every process now. One look at /proc serves several trees."""
+
+    def __init__(self) -> None:
+        self.children: dict[int, list[int]] = collections.defaultdict(list)
+        self.dead = set()
+        for pid in numbered(Path("/proc")):
+            fields = stat_fields(pid)
+            if fields:
+                self.children[int(fields[1])].append(pid)
+                if fields[0] in DEAD:
+                    self.dead.add(pid)
+
+    def descendants(self, root: int) -> list[int]:
+        pids = [root]
+        for pid in pids:
+            pids.extend(self.children.get(pid, ()))
+        return [pid for pid in pids[1:] if pid not in self.dead]
+
+
+def start_times(pids: list[int]) -> list[tuple[int, int]]:
+    """(PID, start in clock ticks) of those of `pids` that live."""
+    return [(pid, ticks) for pid in pids if (ticks := start_ticks(pid)) is not None]
+
+
+def descendants(root: int) -> list[int]:
+    """Every living process below `root`, nearest first, without zombies."""
+    return Family().descendants(root)
+
+
+def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
+    """User and system time in ticks, of a process (if `own`) and the children it waited for."""
+    return sum(map(int, fields[11:15] if own else fields[13:15]))
+
+
+def memory_of(pid: int) -> int:
+    """Proportional set size in bytes; resident set size if the kernel does not give the former."""
+    pss = keyed(read_text(f"/proc/{pid}/smaps_rollup")).get("Pss")
+    rss = keyed(read_text(f"/proc/{pid}/status")).get("VmRSS", 0)
+    return 1024 * (rss if pss is None else pss)
+
+
+def resident_bytes(pid: int) -> int:
+    """The resident set size. Unlike the proportional one it costs the process nothing to read."""
+    fields = (read_text(f"/proc/{pid}/statm") or "0 0").split()
+    return int(fields[1]) * PAGE_BYTES
+
+
+def user_of(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+
+
+def compiler_busy_s(pids: list[int]) -> float | None:
+    """Time that the compiler threads of these processes ran, or waited for a CPU.
+
+    None if there are none. A server with hundreds of threads on one CPU keeps its compiler waiting:
+    little CPU time does not show that there is little left to compile.
+    """
+    seconds = [_busy_s(pid, thread) for pid, thread in _threads(pids)]
+    return sum(seconds) if seconds else None
+
+
+def place_compiler(pids: list[int], cpus: list[int] | None) -> None:
+    """Let the compiler threads of these processes run on `cpus` only; None: all of this host.
+
+    The kernel leaves out CPUs that the cgroup of a process excludes.
+    """
+    chosen = os.sched_getaffinity(0) if cpus is None else set(cpus)
+    for _, thread in _threads(pids):
+        with contextlib.suppress(OSError):  # it has ended, or its cgroup allows none of them
+            os.sched_setaffinity(thread, chosen)
+
+
+def _threads(pids: list[int]) -> Iterator[tuple[int, int]]:
+    """(PID, thread id) of each compiler thread."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in numbered(Path(f"/proc/{pid}/task")):
+                name = read_text(f"/proc/{pid}/task/{thread}/comm") or ""
+                if name.startswith(COMPILER_NAMES):
+                    yield pid, thread
+
+
+def _busy_s(pid: int, thread: int) -> float:
+    """Time that a thread ran or waited for a CPU.
+
+    Where the kernel does not count waits, the file is missing or all zero: then only its CPU time.
+    """
+    task = f"{pid}/task/{thread}"
+    fields = stat_fields(task)
+    ran_s = cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
+    schedule = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
+    return max(ran_s, (int(schedule[0]) + int(schedule[1])) / 1e9)

@@ -1,0 +1,150 @@
+"""What the gallery keeps of a run: few figures, so that many runs fit into memory."""
+
+import datetime
+import itertools
+from dataclasses import dataclass
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Standing, analyze
+from deadheat.report.findings.analysis import Level as AnalyzedLevel
+from deadheat.report.findings.conclusion import answer
+from deadheat.report.findings.versus import Versus, versus
+from deadheat.report.formats.tables import of_leader, rank
+from deadheat.report.model.view import RunView
+from deadheat.workload import Level
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. `answer` is that of its main level."""
+
+    run_id: str
+    started_at: datetime.datetime
+    state: str
+    protocol: str
+    machine: str
+    answer: str
+    level: Level | None  # the main one
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One contender at one level of a run; texts as the report has them."""
+
+    run: Run
+    level: Level
+    name: str
+    language: str | None
+    version: str | None
+    rank: str
+    of_fastest: str
+    rate_per_s: float | None
+    slowest_per_s: float | None
+    fastest_per_s: float | None
+    p99_us: float | None
+    cpu_us: float | None
+    memory_bytes: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two contenders at one level of a run, with the verdict."""
+
+    run: Run
+    level: Level
+    names: tuple[str, str]  # the one with the higher rate first
+    headline: str
+    brief: str
+    detail: str
+    rates_per_s: tuple[float | None, float | None]
+    p99_us: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run, its contenders and its ranked pairs, over all levels of all workloads."""
+
+    run: Run
+    figures: tuple[Figures, ...]
+    meetings: tuple[Meeting, ...]
+
+
+def entry_of(view: RunView, analysis: Analysis) -> Entry:
+    run = _run(view, analysis)
+    levels = levels_of(view, analysis)
+    return Entry(
+        run,
+        figures=tuple(
+            _figures(each, run, level, standing)
+            for each, level in levels
+            for standing in level.standings
+            if standing.cell.trials
+        ),
+        meetings=tuple(
+            _meeting(each, run, pair) for each, level in levels for pair in pairs_of(level)
+        ),
+    )
+
+
+def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, AnalyzedLevel]]:
+    """Every level of a run with the view of its workload."""
+    several = len(view.workloads) > 1
+    analyses = [(each, analyze(each) if several else analysis) for each in view.by_workload]
+    return [(each, level) for each, own in analyses for level in own.levels]
+
+
+def pairs_of(level: AnalyzedLevel) -> list[Versus]:
+    """All pairs of ranked contenders of a level."""
+    names = [standing.contender.name for standing in level.ranked]
+    return [versus(level, a, b) for a, b in itertools.combinations(names, 2)]
+
+
+def _run(view: RunView, analysis: Analysis) -> Run:
+    server = next((host for host in view.hosts if host.role == "server"), None)
+    main = analysis.main if analysis.levels else None
+    of = f"{format.plain(view.workload)}: " if len(view.workloads) > 1 else ""
+    return Run(
+        run_id=view.run_id,
+        started_at=view.started_at,
+        state=view.state,
+        protocol=view.protocol.name,
+        machine=format.machine(server.fingerprint) if server else "unknown machine",
+        answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
+        level=Level(view.workload, main.connections) if main else None,
+    )
+
+
+def _figures(view: RunView, run: Run, level: AnalyzedLevel, standing: Standing) -> Figures:
+    cell, contender = standing.cell, standing.contender
+    slowest, fastest = cell.spread_per_s or (None, None)
+    return Figures(
+        run=run,
+        level=Level(view.workload, level.connections),
+        name=contender.name,
+        language=contender.language,
+        version=contender.version,
+        rank=rank(standing),
+        of_fastest=of_leader(standing),
+        rate_per_s=cell.rate_per_s(view.aggregate),
+        slowest_per_s=slowest,
+        fastest_per_s=fastest,
+        p99_us=cell.service["p99"],
+        cpu_us=cell.server_cpu_us_per_request,
+        memory_bytes=cell.memory_peak_bytes,
+        reason=standing.reason,
+    )
+
+
+def _meeting(view: RunView, run: Run, pair: Versus) -> Meeting:
+    first, second = pair.first, pair.second
+    return Meeting(
+        run=run,
+        level=Level(view.workload, pair.connections),
+        names=(first.contender.name, second.contender.name),
+        headline=pair.headline,
+        brief=pair.brief,
+        detail=pair.detail,
+        rates_per_s=(first.cell.rate_per_s(view.aggregate), second.cell.rate_per_s(view.aggregate)),
+        p99_us=(first.cell.service["p99"], second.cell.service["p99"]),
+    )

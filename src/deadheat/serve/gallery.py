@@ -1,0 +1,207 @@
+"""A gallery of runs as static pages: an index, and a page per run, server and pair of servers."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deadheat.audit.audit import with_defects
+from deadheat.errors import DeadheatError
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.findings.next_step import Source
+from deadheat.report.formats import page as report_page
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
+from deadheat.report.picture.card import draw_card, draw_versus
+from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
+from deadheat.serve.markup import (
+    Html,
+    Number,
+    comparison_file,
+    link,
+    paragraph,
+    preview_tags,
+    run_file,
+    server_file,
+    server_link,
+    static_page,
+    table,
+    text,
+)
+from deadheat.serve.runs import index_page
+from deadheat.serve.servers import server_page
+from deadheat.store import Store
+from deadheat.workload import HELLO, Level
+
+LIST = ".deadheat-site"  # the files of the last gallery in this folder
+RUN_NAVIGATION = (
+    '<body>\n<nav class="live" aria-label="gallery" style="max-width: 84rem; margin: 0 auto; '
+    'padding: .75rem 1.5rem 0; font-size: .9rem"><a href="../index.html">All runs</a></nav>'
+)
+Pair = tuple[str, str]
+Png = Callable[[str], bytes]
+ROOT = "../"
+
+
+@dataclass(slots=True)
+class Gallery:
+    """The runs seen so far, and the files written. `url` is where the gallery will be published:
+    link previews need an absolute address, so only with one there are pictures for them."""
+
+    folder: Path
+    url: str | None = None
+    png: Png | None = None
+    entries: dict[str, Entry] = field(default_factory=dict)
+    cards: dict[Pair, tuple[Entry, str]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+    def open(self) -> None:
+        """Raises `DeadheatError` if the folder holds files that are not of a gallery."""
+        listed = self.folder / LIST
+        if self.folder.exists() and not listed.exists() and any(self.folder.iterdir()):
+            raise DeadheatError(
+                f"--output {self.folder}: the folder is not empty, and it is no gallery",
+                "choose a new folder",
+            )
+        for name in listed.read_text(encoding="utf-8").split("\n") if listed.exists() else ():
+            old = (self.folder / name).resolve()
+            if name and old.is_relative_to(self.folder.resolve()):
+                old.unlink(missing_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def add(self, store: Store, run_id: str) -> None:
+        """Write the page of a run, and keep what the other pages need."""
+        if run_id in self.entries:
+            return
+        view = with_defects(store, load_view(store, run_id, whole=True))
+        analysis = analyze(view)
+        entry = entry_of(view, analysis)
+        self.entries[run_id] = entry
+        image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
+        self._write(run_file(run_id), _run_page(view, analysis, entry, image))
+        # The last card of a run is that of its first meeting in `finish`.
+        main = entry.run.level
+        for each, level in sorted(
+            levels_of(view, analysis),
+            key=lambda pair: (
+                Level(pair[0].workload, pair[1].connections) == main,
+                pair[0].workload == view.workload,
+                -pair[1].connections,
+            ),
+        ):
+            for pair in pairs_of(level):
+                names = _pair((pair.first.contender.name, pair.second.contender.name))
+                newest, _ = self.cards.get(names, (entry, ""))
+                if newest is entry or newest.run.started_at < view.started_at:
+                    self.cards[names] = (entry, draw_versus(each, pair))
+
+    def finish(self) -> None:
+        """Write the other pages, and the list of all files."""
+        entries = sorted(self.entries.values(), key=lambda e: e.run.started_at, reverse=True)
+        servers: defaultdict[str, list[Figures]] = defaultdict(list)
+        meetings: defaultdict[Pair, list[Meeting]] = defaultdict(list)
+        for entry in entries:
+            for figures in entry.figures:
+                servers[figures.name].append(figures)
+            # The main level first: the card shows it.
+            for meeting in sorted(
+                entry.meetings,
+                key=lambda m: (m.level != entry.run.level, m.level.workload != HELLO, m.level),
+            ):
+                meetings[_pair(meeting.names)].append(meeting)
+        for pair, of_pair in meetings.items():
+            self._comparison(pair, of_pair)
+        opponents: defaultdict[str, list[tuple[Meeting, int]]] = defaultdict(list)
+        for pair, of_pair in sorted(meetings.items()):
+            runs = len({meeting.run.run_id for meeting in of_pair})
+            for name in pair:
+                opponents[name].append((of_pair[0], runs))
+        for name, of_server in servers.items():
+            self._write(server_file(name), server_page(name, of_server, opponents[name]))
+        self._write("index.html", index_page(entries, servers))
+        (self.folder / LIST).write_text("\n".join([*self.files, ""]), encoding="utf-8")
+
+    def _comparison(self, pair: Pair, meetings: list[Meeting]) -> None:
+        name = comparison_file(*pair)
+        _, card = self.cards[pair]
+        image = self._picture(name, card)
+        self._write(name, comparison_page(meetings, card, image))
+
+    def _picture(self, page: str, card: str | None) -> str | None:
+        """Write the card of a page as PNG; returns its address. None without a URL or a card."""
+        if not (self.url and self.png and card):
+            return None
+        name = page.removesuffix(".html") + ".png"
+        self._write(name, self.png(card))
+        return f"{self.url.rstrip('/')}/{name}"
+
+    def _write(self, name: str, content: str | bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.files.append(name)
+
+
+def write_gallery(gallery: Gallery, runs: Iterable[tuple[Store, str]]) -> None:
+    """Write a gallery of runs; each is read before the next one is asked for."""
+    gallery.open()
+    for store, run_id in runs:
+        gallery.add(store, run_id)
+    gallery.finish()
+
+
+def _pair(names: Pair) -> Pair:
+    first, second = sorted(names)
+    return first, second
+
+
+def _run_page(view: RunView, analysis: Analysis, entry: Entry, image: str | None) -> str:
+    """The report as one page, with a link to the index."""
+    html = report_page.write(view, analysis, Source.elsewhere())
+    tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}", image)
+    return html.replace("<body>", RUN_NAVIGATION, 1).replace(
+        '<link rel="icon"', f'{tags}\n<link rel="icon"', 1
+    )
+
+
+def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -> str:
+    """`meetings` with the newest first; `card` is its SVG, `image` the address of its PNG."""
+    newest = meetings[0]
+    names = sorted(newest.names)
+    header = (
+        "run",
+        Number("connections"),
+        "verdict",
+        *(Number(f"{format.plain(name, 30)}\nreq/s, p99 ms") for name in names),
+        "machine",
+    )
+    parts = [
+        paragraph(newest.detail, "lead"),
+        Html(f'<div class="card">{card}</div>'),
+        table("Every run with both, the newest first", header, [_row(m, names) for m in meetings]),
+        paragraph(_links(names)),
+    ]
+    preview = preview_tags(newest.headline, newest.detail, image)
+    return static_page(newest.headline, parts, ROOT, preview)
+
+
+def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
+    figures = {
+        name: f"{format.rate(rate)}, {format.milliseconds(p99_us)}"
+        for name, rate, p99_us in zip(
+            meeting.names, meeting.rates_per_s, meeting.p99_us, strict=True
+        )
+    }
+    run = meeting.run
+    return (
+        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        meeting.headline,
+        *(Number(figures[name]) for name in names),
+        run.machine,
+    )
+
+
+def _links(names: Sequence[str]) -> Html:
+    return Html("All runs of " + " and of ".join(server_link(name, ROOT) for name in names) + ".")

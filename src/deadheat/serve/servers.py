@@ -1,0 +1,306 @@
+"""The page of a server: its rate run by run, as a chart with one mark per run, and a table."""
+
+import datetime
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from deadheat.measure.contender import REFERENCE
+from deadheat.report import format
+from deadheat.serve.entries import Figures, Meeting
+from deadheat.serve.markup import (
+    Html,
+    Number,
+    comparison_file,
+    heading,
+    link,
+    page,
+    preview_tags,
+    run_file,
+    static_page,
+    table,
+    text,
+    wide,
+)
+from deadheat.store import Store, StoreError
+from deadheat.store.listing import ValidRate, valid_rates
+from deadheat.workload import HELLO, Level
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 220, 80, 44, 24, 24
+DATES_MAX = 4
+LABEL_WIDTH = 110
+RADIUS = 4.0
+RunLevel = tuple[str, str, int]  # run, workload, connections
+TIMELINE_HEADER = (
+    "run",
+    "started",
+    "version",
+    *map(Number, ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference")),
+)
+HEADER = (
+    "run",
+    "version",
+    *map(Number, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
+    *map(Number, ("CPU, µs/request", "peak, MiB")),
+    "note",
+)
+OPPONENTS = ("opponent", "verdict of the newest run", Number("connections"), Number("runs"))
+ROOT = "../"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One run at one level: the median, slowest and fastest repetition, in requests/s."""
+
+    run_id: str
+    started_at: datetime.datetime
+    version: str | None
+    level: Level
+    median_per_s: float
+    slowest_per_s: float
+    fastest_per_s: float
+    imported: bool = False
+
+    @property
+    def shown_version(self) -> str:
+        return format.plain(self.version or format.NONE, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A stored run at one level: the rates of its valid trials, and the share of the reference."""
+
+    mark: Mark
+    trials: int
+    of_reference: float | None
+
+
+def chart(caption: str, marks: Sequence[Mark], date_format: str = "%Y-%m-%d") -> Html:
+    """The chart, with rates from 0, dates below and version changes above. Needs 1 mark or more."""
+    scale = _Scale(len(marks), max(mark.fastest_per_s for mark in marks))
+    elements = [
+        *(_gridline(rate_per_s, scale) for rate_per_s in scale.ticks()),
+        *_dates([f"{mark.started_at:{date_format}}" for mark in marks], scale),
+        *_versions(marks, scale),
+        *(_drawn_mark(mark, scale.x(index), scale) for index, mark in enumerate(marks)),
+    ]
+    svg = Html(
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(caption)}">'
+        f"{''.join(elements)}</svg>"
+    )
+    return Html(f"<figure><figcaption>{text(caption)}</figcaption>{wide(caption, svg)}</figure>")
+
+
+def timeline_page(store: Store, name: str) -> str:
+    """The served page of one contender. Raises `StoreError` if no run has a valid trial of it."""
+    timeline = points(store, name)
+    if not timeline:
+        raise StoreError(f"no stored run has a valid trial of {name!r}")
+    levels = _by_level([point.mark for point in timeline])
+    return page(
+        format.plain(name, 80),
+        *(_timeline_chart(level, marks) for level, marks in levels.items()),
+        table("Every run, the newest first", TIMELINE_HEADER, map(_timeline_row, timeline[::-1])),
+    )
+
+
+def server_page(
+    name: str, figures: Sequence[Figures], newest: Sequence[tuple[Meeting, int]]
+) -> str:
+    """The page in a gallery. `figures` are those of all runs, the newest first; `newest` has a
+    meeting and the number of runs for each opponent."""
+    shown = format.plain(name, 80)
+    levels = _by_level([_mark(each) for each in reversed(figures) if each.rate_per_s])
+    parts = [
+        *(
+            chart(f"req/s at {format.plain(str(level))}, run by run; machines may differ", marks)
+            for level, marks in levels.items()
+            if len(marks) > 1  # one run needs no chart
+        ),
+        table("Every run, the newest first", HEADER, map(_row, figures)),
+    ]
+    if newest:
+        rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
+        parts += [heading("Against other servers"), table("Verdicts", OPPONENTS, rows)]
+    count = format.count(len({each.run.run_id for each in figures}), "run")
+    return static_page(shown, parts, ROOT, preview_tags(shown, f"Measured in {count}."))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Positions of marks and rates in the picture, in px."""
+
+    marks: int
+    highest_per_s: float
+
+    @property
+    def step(self) -> float:
+        """The distance between marks."""
+        return (WIDTH - LEFT - RIGHT) / max(self.marks - 1, 1)
+
+    def x(self, index: int) -> float:
+        """A single mark is in the middle."""
+        return LEFT + (WIDTH - LEFT - RIGHT) / 2 if self.marks == 1 else LEFT + index * self.step
+
+    def y(self, rate_per_s: float) -> float:
+        share = rate_per_s / self.ticks()[-1]
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share)
+
+    def ticks(self) -> list[float]:
+        """0 and up to five round rates, the last one at least `highest_per_s`."""
+        rough = self.highest_per_s / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(digit * power for digit in (1, 2, 2.5, 5, 10) if digit * power >= rough)
+        return [step * index for index in range(math.ceil(self.highest_per_s / step) + 1)]
+
+
+def _gridline(rate_per_s: float, scale: _Scale) -> str:
+    y = scale.y(rate_per_s)
+    return (
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{format.rate(rate_per_s)}</text>'
+    )
+
+
+def _dates(dates: Sequence[str], scale: _Scale) -> Iterator[str]:
+    """Dates of evenly spaced runs, each date only once."""
+    every = max(1, math.ceil((len(dates) - 1) / (DATES_MAX - 1)))
+    last = None
+    for index in range(0, len(dates), every):
+        if dates[index] != last:
+            last = dates[index]
+            yield _label(scale.x(index), HEIGHT - 6, last)
+
+
+def _versions(marks: Sequence[Mark], scale: _Scale) -> Iterator[str]:
+    """A line where a version begins, unless its label would overlap the previous one."""
+    free, version = 0.0, None
+    for index, mark in enumerate(marks):
+        if mark.shown_version != version and (x := scale.x(index)) >= free:
+            free, version = x + LABEL_WIDTH, mark.shown_version
+            yield (
+                f'<line class="version" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" '
+                f'y2="{HEIGHT - BOTTOM}"/>{_label(x, TOP - 10, version)}'
+            )
+
+
+def _label(x: float, y: float, label: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{text(label)}</text>'
+
+
+def _drawn_mark(mark: Mark, x: float, scale: _Scale) -> str:
+    imported = ", imported" if mark.imported else ""
+    title = f"{mark.run_id}{imported}, {mark.shown_version}: {format.rate(mark.median_per_s)} req/s"
+    return (
+        f'<line class="range" x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(mark.slowest_per_s):.1f}" '
+        f'y2="{scale.y(mark.fastest_per_s):.1f}"/>'
+        f'<circle cx="{x:.1f}" cy="{scale.y(mark.median_per_s):.1f}" '
+        f'r="{min(RADIUS, max(scale.step * 0.45, 1.5)):.1f}"><title>{text(title)}</title></circle>'
+    )
+
+
+def points(store: Store, name: str) -> list[Point]:
+    """One point for each run and level, in the order of time."""
+    reference = {
+        key: statistics.median(trial.rate_per_s for trial in trials)
+        for key, trials in _by_run_and_level(store, REFERENCE)
+    }
+    return [_point(trials, reference.get(key)) for key, trials in _by_run_and_level(store, name)]
+
+
+def _by_run_and_level(store: Store, name: str) -> Iterator[tuple[RunLevel, list[ValidRate]]]:
+    rates = valid_rates(store, name)
+    for key, trials in groupby(rates, key=_run_and_level):
+        yield key, list(trials)
+
+
+def _run_and_level(trial: ValidRate) -> RunLevel:
+    return trial.run_id, trial.workload, trial.connections
+
+
+def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
+    first, rates = trials[0], [trial.rate_per_s for trial in trials]
+    median_per_s = statistics.median(rates)
+    mark = Mark(
+        run_id=first.run_id,
+        started_at=first.started_at,
+        version=first.version,
+        level=Level(first.workload, first.connections),
+        median_per_s=median_per_s,
+        slowest_per_s=min(rates),
+        fastest_per_s=max(rates),
+        imported=first.imported,
+    )
+    of_reference = median_per_s / reference_per_s if reference_per_s else None
+    return Point(mark, len(rates), of_reference)
+
+
+def _by_level(marks: Sequence[Mark]) -> dict[Level, list[Mark]]:
+    """The marks of each level, those of hello first."""
+    levels = sorted({mark.level for mark in marks}, key=lambda at: (at.workload != HELLO, at))
+    return {level: [mark for mark in marks if mark.level == level] for level in levels}
+
+
+def _timeline_chart(level: Level, marks: Sequence[Mark]) -> Html:
+    days = {mark.started_at.date() for mark in marks}
+    day = f", {days.pop()}" if len(days) == 1 else ""
+    at = format.count(level.connections, "connection")
+    of = "" if level.workload == HELLO else f", workload {format.plain(level.workload, 40)}"
+    caption = f"req/s at {at}{of}, run by run{day}"
+    return chart(caption, marks, "%H:%M" if day else "%Y-%m-%d")
+
+
+def _timeline_row(point: Point) -> tuple[object, ...]:
+    mark = point.mark
+    run = link(f"/runs/{mark.run_id}", mark.run_id)
+    return (
+        Html(f"{run}, imported") if mark.imported else run,
+        format.moment(mark.started_at),
+        format.plain(mark.version or format.NONE, 40),
+        Number(format.load(mark.level.workload, mark.level.connections)),
+        Number(format.rate(mark.median_per_s)),
+        Number(f"{format.rate(mark.slowest_per_s)} – {format.rate(mark.fastest_per_s)}"),
+        Number(f"{point.trials:,}"),
+        Number(format.NONE if point.of_reference is None else format.percent(point.of_reference)),
+    )
+
+
+def _mark(figures: Figures) -> Mark:
+    rate_per_s = figures.rate_per_s or 0.0
+    return Mark(
+        run_id=figures.run.run_id,
+        started_at=figures.run.started_at,
+        version=figures.version,
+        level=figures.level,
+        median_per_s=rate_per_s,
+        slowest_per_s=figures.slowest_per_s or rate_per_s,
+        fastest_per_s=max(figures.fastest_per_s or 0.0, rate_per_s),
+    )
+
+
+def _row(figures: Figures) -> tuple[object, ...]:
+    run = figures.run
+    return (
+        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
+        format.plain(figures.version or format.NONE, 40),
+        Number(format.load(figures.level.workload, figures.level.connections)),
+        Number(figures.rank),
+        Number(format.rate(figures.rate_per_s)),
+        Number(figures.of_fastest),
+        Number(format.milliseconds(figures.p99_us)),
+        Number(format.microseconds(figures.cpu_us)),
+        Number(format.mebibytes(figures.memory_bytes)),
+        format.plain(f"not ranked: {figures.reason}") if figures.reason else "",
+    )
+
+
+def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
+    opponent = next(each for each in meeting.names if each != name)
+    return (
+        link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
+        meeting.headline,
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        Number(str(runs)),
+    )

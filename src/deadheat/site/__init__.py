@@ -1,1 +1,0 @@
-"""A static gallery of runs: files that a browser shows without a server and without network."""

@@ -1,0 +1,173 @@
+"""The gallery: its files, the links between them, and foreign text in them."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deadheat.cli import cli
+from deadheat.report.formats.page import PAGE
+from deadheat.serve.markup import comparison_file, slug
+from deadheat.store.bundle import export_run
+from tests.report.made import SETTLE, MadeRun, failed, made_run
+
+HOSTILE = '../<img src=x onerror="alert(1)">'
+PNG = b"\x89PNG"
+
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not built: make page")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> MadeRun:
+    """Two runs in one store: alpha and beta are in both, the hostile name in the first."""
+    first = made_run(tmp_path / "runs.sqlite")
+    first.race({"alpha": 9000, "beta": 3000, HOSTILE: 1000}, levels=(10, 100))
+    first.contender("broken")
+    first.trial("broken", 5.0, gates=failed())
+    first.end()
+    second = MadeRun(first.store)
+    second.race({"alpha": 8000, "beta": 4000})
+    second.end()
+    return first
+
+
+def site(run: MadeRun, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["site", "--store", str(run.store.path), *arguments])
+
+
+class Links(HTMLParser):
+    """The addresses that a page links to or loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: list[str] = []
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "a" and values.get("href"):
+            self.hrefs.append(values["href"] or "")
+        elif tag != "a":
+            self.loaded += [values[key] or "" for key in ("src", "href") if values.get(key)]
+
+
+def links(page: Path) -> Links:
+    parser = Links()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
+
+
+def test_every_page_is_reached_from_the_index_by_links_to_files(
+    run: MadeRun, tmp_path: Path
+) -> None:
+    folder = tmp_path / "gallery"
+    assert site(run, "-o", str(folder)).exit_code == 0
+    reached, waiting = set(), [folder / "index.html"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page in reached:
+            continue
+        reached.add(page)
+        waiting += [page.parent / href for href in links(page).hrefs if not href.startswith("#")]
+    assert reached == {path.resolve() for path in folder.rglob("*.html")}
+    assert len(reached) == 1 + 2 + 4 + 3  # the index, runs, servers, pairs of ranked servers
+
+
+def test_pages_load_nothing(run: MadeRun, tmp_path: Path) -> None:
+    site(run, "-o", str(tmp_path / "gallery"))
+    for page in (tmp_path / "gallery").rglob("*.html"):
+        assert all(address.startswith("data:") for address in links(page).loaded), page
+        assert "default-src 'none'" in page.read_text(encoding="utf-8")
+
+
+def test_foreign_names_become_text_and_stay_in_the_folder(run: MadeRun, tmp_path: Path) -> None:
+    folder = tmp_path / "gallery"
+    site(run, "-o", str(folder))
+    for page in folder.rglob("*.html"):
+        assert "<img" not in page.read_text(encoding="utf-8")
+    assert {path.parent.name for path in folder.rglob("*.html")} == {
+        "gallery",
+        "runs",
+        "servers",
+        "comparisons",
+    }
+
+
+def test_a_comparison_shows_every_run_of_both(run: MadeRun, tmp_path: Path) -> None:
+    folder = tmp_path / "gallery"
+    site(run, "-o", str(folder))
+    page = (folder / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
+    assert page.count("faster than beta [") >= 3  # two levels, and one in the second run
+    assert page.count('<a href="../runs/') == 3
+    title = re.search("<h1[^>]*>([^<]*)</h1>", page)
+    card = re.search("<svg.*?<title>([^<;]*)", page, re.S)
+    assert title is not None
+    assert card is not None
+    assert title[1] == card[1]
+
+
+def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
+    folder = tmp_path / "gallery"
+    assert site(run, "-o", str(folder)).exit_code == 0
+    page = folder / comparison_file("alpha", "beta")
+    assert 'property="og:title" content="alpha is ' in page.read_text(encoding="utf-8")
+    assert "og:image" not in page.read_text(encoding="utf-8")
+    assert not list(folder.rglob("*.png"))
+    done = site(run, "-o", str(folder), "--url", "https://example.org/results/")
+    if "no font" in done.output:
+        pytest.skip("this machine has no font to write with")
+    address = "https://example.org/results/comparisons/alpha--beta.png"
+    assert f'property="og:image" content="{address}"' in page.read_text(encoding="utf-8")
+    assert page.with_suffix(".png").read_bytes().startswith(PNG)
+    of_run = folder / "runs" / f"{run.run_id}.html"
+    address = f"https://example.org/results/runs/{run.run_id}.png"
+    assert f'property="og:image" content="{address}"' in of_run.read_text(encoding="utf-8")
+    assert of_run.with_suffix(".png").read_bytes().startswith(PNG)
+
+
+def test_a_new_gallery_replaces_the_old_one_in_a_folder(run: MadeRun, tmp_path: Path) -> None:
+    folder = tmp_path / "gallery"
+    site(run, "-o", str(folder))
+    second = next(path.stem for path in (folder / "runs").iterdir() if path.stem != run.run_id)
+    assert site(run, second, "-o", str(folder)).exit_code == 0
+    assert [path.stem for path in (folder / "runs").iterdir()] == [second]
+
+
+def test_rejects_a_folder_with_other_files(run: MadeRun, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "cat.jpg").write_text("cat")
+    done = site(run, "-o", str(folder))
+    assert "the folder is not empty" in str(done.exception)
+    assert [path.name for path in folder.iterdir()] == ["cat.jpg"]
+
+
+def test_takes_bundles_and_stored_runs_together(run: MadeRun, tmp_path: Path) -> None:
+    bundle, folder = tmp_path / "first.deadheat", tmp_path / "gallery"
+    export_run(run.store, run.run_id, bundle)
+    done = site(run, str(bundle), run.run_id, "-o", str(folder))
+    assert done.exit_code == 0, done.output
+    assert [path.stem for path in (folder / "runs").iterdir()] == [run.run_id]
+
+
+def test_names_that_differ_have_different_files() -> None:
+    names = ["a/b", "a b", "a-b", "a:b", "A-b", "..", "", "ä", HOSTILE, "x" * 200, "x" * 201]
+    files = [slug(name) for name in names]
+    assert len(set(files)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9_][a-z0-9._-]*", name) for name in files)
+
+
+def test_a_run_of_several_workloads_keeps_their_rates_apart(tmp_path: Path) -> None:
+    names = [{"name": "hello"}, {"name": "route"}]
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "workloads": names})
+    run.race({"alpha": 9000, "beta": 3000}, workload="hello")
+    run.race({"alpha": 2000, "beta": 3000}, workload="route")
+    run.end()
+    folder = tmp_path / "gallery"
+    assert site(run, "-o", str(folder)).exit_code == 0
+    page = (folder / comparison_file("alpha", "beta")).read_text("utf-8")
+    assert "route, 100" in page
+    assert page.index("alpha is") < page.index("beta is"), "hello first"
