@@ -12,12 +12,12 @@ export PYTHONDONTWRITEBYTECODE :=
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
-# The tests that run alone come first: what they compile, the workers only load. The matrices of the
-# tests are small: threads of OpenBLAS would only wait for them, and keep processors busy.
+# The matrices of the tests are small: threads of OpenBLAS would only wait for them, and keep
+# processors busy.
 test: export OPENBLAS_NUM_THREADS := 1
 test:                      ## every check and every test; the steps before pytest run in pairs
-	$(MAKE) --jobs=2 --output-sync=target packages lint test-engine test-page
-	$(UV) run pytest -m alone
+	$(MAKE) --jobs=2 --output-sync=target packages lint test-engine test-page compile-tests
+	$(UV) run pytest -m alone $(ALONE)
 	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
 
 # Many tests wait for servers or for another host, so there are twice as many workers as processors,
@@ -27,7 +27,14 @@ ENGINE_THREADS := $(shell echo $$(($$(nproc) * 2)))
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
 
-.PHONY: test-engine test-page
+# The files of the tests that run alone: to collect all others takes as long as some of these tests.
+ALONE := $(shell grep -rl --include='*.py' 'mark\.alone' tests)
+
+.PHONY: test-engine test-page compile-tests
+compile-tests: build       # once: each worker would compile all tests for itself
+	@mkdir -p target
+	$(UV) run pytest --collect-only -qq > target/collected || { cat target/collected; exit 1; }
+
 test-engine: lint-engine
 	cargo test --locked --profile $(ENGINE_TESTS) --quiet -- --test-threads=$(ENGINE_THREADS)
 

@@ -38,11 +38,12 @@ from bench.awake import POWER_STATES, PowerState, idle_cpus, way_to_keep_awake
 from bench.copied_field import FIELD, ROOT
 from bench.generators import engine
 from deadheat.build.prepare import prepare
+from deadheat.build.runtime import builder_on
 from deadheat.catalog import selection
-from deadheat.cli.one_host import local_world
-from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
+from deadheat.measure.hosts import local_world
 from deadheat.measure.world import World
 
 BEFORE = "e15f381a"  # the last revision whose closed loop took each answer at once

@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.clean_root import clean_root, make_base, unavailable, unreachable
 from deadheat.catalog import Server, Toolchains, choose, find_root, load_catalog, missing
-from deadheat.cli.install import install_missing
+from deadheat.catalog.toolchain import install_missing
 from deadheat.errors import DeadheatError
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -3,13 +3,13 @@
 
     python bench/large_run.py [--trials 20000] [--times 3] [--than SRC] [--profile FORMAT] [--json]
 
-The large run repeats the blocks of a stored run: once of one with whole trials, once of a race in
-slices. Each figure is the median over `--times` fresh processes, of their CPU time in seconds and
-of their peak memory in MiB. `alone` is the first report of a run of which nothing is kept, as of a
-bundle that is read with --from. `after run` is one after the terminal's: a run makes that when it
-ends, and keeps what it works out from all trials. `deadheat import` does the same. `--than` also
-measures the sources in that folder, in turns. Bytecode is cached, as after the first command. A
-report after its run of more than 3 s of CPU time ends this with exit code 1.
+The large run repeats the blocks of a stored race. Each figure is the median over `--times` fresh
+processes, of their CPU time in seconds and of their peak memory in MiB. `alone` is the first report
+of a run of which nothing is kept, as of a bundle that is read with --from. `after run` is one after
+the terminal's: a run makes that when it ends, and keeps what it works out from all trials.
+`deadheat import` does the same. `--than` also measures the sources in that folder, in turns.
+Bytecode is cached, as after the first command. A report after its run of more than 3 s of CPU time
+ends this with exit code 1.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-MODELS = {"trials": "settle-24-a.deadheat", "slices": "make-run.deadheat"}
+MODEL = RESULTS / "make-run.deadheat"
 FORMATS = (*report.FORMATS, "svg")
 CLONES = 4
 REPORT_S_MAX = 3.0
@@ -46,12 +46,11 @@ MAIN = "import sys; from deadheat.cli import main; sys.exit(main())"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One format of one kind of run: medians of CPU time, and of the peak memory after the run.
+    """One format: medians of CPU time, and of the peak memory after the run.
 
     `than_cpu_s` and `than_mib` are those of other sources; None without `--than`.
     """
 
-    kind: str
     format: str
     trials: int
     alone_cpu_s: float
@@ -71,7 +70,7 @@ class Figure:
             else f"{self.than_cpu_s:>8.2f}{self.than_mib:>8.0f}"
         )
         return (
-            f"{self.kind:<8}{self.format:<10}{self.trials:>8}{self.alone_cpu_s:>8.2f}"
+            f"{self.format:<10}{self.trials:>8}{self.alone_cpu_s:>8.2f}"
             f"{self.after_run_cpu_s:>11.2f}{self.mib:>8.0f}{than}"
             f"  {'PASS' if self.passes else 'FAIL'}"
         )
@@ -81,21 +80,19 @@ def main() -> int:
     args = arguments()
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as folder:
         if args.profile:
-            for kind in args.kinds:
-                profile(make(Path(folder), kind, args.trials), args.profile)
+            profile(make(Path(folder), args.trials), args.profile)
             return 0
         os.environ["DEADHEAT_HOME"] = str(Path(folder) / "home")
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "bytecode")
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         if not args.json:
-            print(f"{'':<18}{'':>8}{'CPU s':>19}{'MiB':>8}{'than: s':>8}{'MiB':>8}")
-            print(f"{'':<18}{'trials':>8}{'alone':>8}{'after run':>11}", flush=True)
+            print(f"{'':<10}{'':>8}{'CPU s':>19}{'MiB':>8}{'than: s':>8}{'MiB':>8}")
+            print(f"{'':<10}{'trials':>8}{'alone':>8}{'after run':>11}", flush=True)
         figures = []
-        for kind in args.kinds:
-            for figure in measure(make(Path(folder), kind, args.trials), kind, args):
-                figures.append(figure)
-                if not args.json:
-                    print(figure, flush=True)
+        for figure in measure(make(Path(folder), args.trials), args):
+            figures.append(figure)
+            if not args.json:
+                print(figure, flush=True)
     if args.json:
         print(json.dumps([asdict(each) | {"pass": each.passes} for each in figures], indent=1))
     return 0 if all(figure.passes for figure in figures) else 1
@@ -105,7 +102,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="reports of one run of 20,000 trials")
     parser.add_argument("--trials", type=int, default=20_000, help="at least (default 20,000)")
     parser.add_argument("--times", type=int, default=3, help="of each figure (default 3)")
-    parser.add_argument("--kinds", nargs="+", choices=[*MODELS], default=[*MODELS])
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
     parser.add_argument("--than", type=Path, metavar="SRC", help="other sources, as a second turn")
     parser.add_argument("--profile", choices=FORMATS, help="print where the time goes instead")
@@ -116,7 +112,7 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def measure(store: Path, kind: str, args: argparse.Namespace) -> Iterator[Figure]:
+def measure(store: Path, args: argparse.Namespace) -> Iterator[Figure]:
     home = Path(os.environ["DEADHEAT_HOME"])
     for name in args.formats:
         alone, after_run, than = [], [], []
@@ -133,7 +129,6 @@ def measure(store: Path, kind: str, args: argparse.Namespace) -> Iterator[Figure
             cost(store, "terminal")
             after_run.append(cost(store, name))
         yield Figure(
-            kind=kind,
             format=name,
             trials=trials_of(store),
             alone_cpu_s=median(cpu_s for cpu_s, _ in alone),
@@ -169,20 +164,20 @@ def trials_of(store_path: Path) -> int:
         return int(store.rows("SELECT count(*) AS trials FROM trial")[0]["trials"])
 
 
-def make(folder: Path, kind: str, trials: int) -> Path:
+def make(folder: Path, trials: int) -> Path:
     """A store with one run: the model's, repeated until it has at least `trials`.
 
-    The large run has `CLONES` times the contenders, and new instances in each repetition.
+    The large run has `CLONES` times the contenders.
     """
-    path = folder / f"{kind}-{trials}.sqlite"
-    with open_bundle(RESULTS / MODELS[kind]) as model, Store(path) as store:
-        import_runs(store, model, kind)
+    path = folder / f"{trials}.sqlite"
+    with open_bundle(MODEL) as model, Store(path) as store:
+        import_runs(store, model, MODEL.name)
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         run = _Run(connection)
         copies = -(-trials // len(run.trials))
         for copy in range(1, copies):
-            run.repeat(copy // CLONES, copy % CLONES, new_instances=kind != "slices")
+            run.repeat(copy // CLONES, copy % CLONES)
         connection.commit()
     return path
 
@@ -196,19 +191,16 @@ class _Run:
         self._instances = self._all("SELECT * FROM instance")
         self._clones = [{row["id"]: row["id"] for row in self._all("SELECT id FROM contender")}]
         self._blocks = max(row["block"] for row in self.trials)
-        self._invocations = max(row["invocation"] for row in self.trials)
         self._length_s = max(row["at_s"] for row in self.trials) + 10
 
-    def repeat(self, times: int, clone: int, new_instances: bool) -> None:
+    def repeat(self, times: int, clone: int) -> None:
         """Every trial of one clone of the contenders, `times` lengths of the race later."""
         later_s, blocks = times * self._length_s, times * self._blocks
-        invocations = times * self._invocations if new_instances else 0
         contenders = self._clone(clone)
         instances = {
             row["id"]: self._instance(dict(row) | {
                 "id": None,
                 "contender_id": contenders[row["contender_id"]],
-                "invocation": row["invocation"] + invocations,
                 "at_s": row["at_s"] + later_s,
             })
             for row in self._instances
@@ -218,7 +210,6 @@ class _Run:
                 "id": None,
                 "contender_id": contenders[row["contender_id"]],
                 "instance_id": instances.get(row["instance_id"]),
-                "invocation": row["invocation"] + invocations,
                 "block": row["block"] + blocks,
                 "at_s": row["at_s"] + later_s,
             }

@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from deadheat.stats.alpha_spending import Looks
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.instance_variance import learn_variances
@@ -34,7 +34,7 @@ from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.ranking import rank
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.variance_shrinkage import moderate
 from tests.stats import slice_races
 from tests.stats.slice_races import Field, Machine, Schedule
@@ -122,7 +122,7 @@ def cases() -> dict[str, Case]:
     return named
 
 
-def block_rates(slices: Slices, instances: int) -> Floats:
+def block_rates(slices: SliceArrays, instances: int) -> Floats:
     """Mean rates [invocation, block, contender] of a race in lockstep."""
     blocks = int(slices.block.max()) + 1
     shape = (instances, blocks, slices.contenders)
@@ -141,7 +141,7 @@ def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     fit = fit_slices(slices)
     truth = case.field.true_log_rates
 
-    def outcome(estimate: Estimate, truth: Floats) -> Outcome:
+    def outcome(estimate: EffectEstimate, truth: Floats) -> Outcome:
         log_ratio = estimate.log_rate[:, None] - estimate.log_rate
         error = np.sqrt(estimate.variance)
         return Outcome.of(log_ratio, error, estimate.degrees_of_freedom, truth)

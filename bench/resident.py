@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.build.prepare import prepare
+from deadheat.build.runtime import builder_on
 from deadheat.catalog import Selection, selection
-from deadheat.cli.one_host import local_world
-from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
 from deadheat.host.agent.fingerprint import IdleCpus, first_cpu, is_virtual
 from deadheat.load import LoadResult, LoadSpec
@@ -36,6 +36,7 @@ from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import pool
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
+from deadheat.measure.hosts import local_world
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.slices import measure_slice
 from deadheat.measure.trial import load_spec

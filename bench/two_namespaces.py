@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deadheat.catalog import find_root
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from deadheat.host.local import LocalHost
 from deadheat.measure.world import split_cpus
 from deadheat.protocol import load_protocol

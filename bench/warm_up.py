@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often warm-up stops too early, and what it costs: the stored curves replayed, old and new.
+"""How often warm-up stops too early, and what it costs: the stored curves replayed.
 
     python bench/warm_up.py [--seeds 200] [--servers java- scala- node-] [--raw] [--correlation 0]
 
@@ -13,14 +13,12 @@ At the end come records of JVM servers with the time of their compiler threads, 
 long the warm-up takes by the drift alone, how long if an idle compiler counts, and how busy the
 compiler was in the three seconds after that.
 
-`old` is the rule of windows that campaign.warm used until 2026-11 (`levels.py`). `first` has no
-predecessor. `later` takes a server's instances of one run in random order, each with what those
-before it showed.
+`first` is an instance without predecessor. `later` takes a server's instances of one run in random
+order, each with what those before it showed.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,9 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench.levels import classify
 from deadheat.stats.distributions import Floats
-from deadheat.stats.warm_rule import Compiler
 from tests.stats.warm_curves import (
     BY_DRIFT_ALONE,
     WINDOW_S,
@@ -48,7 +44,6 @@ SPEEDS = (1.0, 0.4)
 NOISES = (0.03, 0.10, 0.20)
 NAMED = ("java-", "scala-", "node-")
 AFTER_WINDOWS = 60  # 3 s
-OLD_WINDOWS, OLD_STEP, OLD_SLOW_FACTOR = 10, 5, 3
 
 
 @dataclass
@@ -93,7 +88,7 @@ def main() -> None:
                     curve.replay(generator, longest(curve), correlation=args.correlation, **options)
                     for curve in curves
                 ]
-                for rule in ("old", "first", "later"):
+                for rule in ("first", "later"):
                     tally = Tally()
                     cells.setdefault((speed, noise, rule), {})[server] = tally
                     for seed in range(args.seeds):
@@ -106,19 +101,7 @@ def main() -> None:
     print_compilers()
 
 
-def old(
-    curves: list[Curve], runs: list[Floats], generator: np.random.Generator
-) -> Iterator[tuple[int, int, bool]]:
-    for place, (curve, run) in enumerate(zip(curves, runs, strict=True)):
-        limit = 100 * (OLD_SLOW_FACTOR if curve.compiler is Compiler.TIERED else 1)
-        rates = np.diff(run) / WINDOW_S
-        stop = OLD_WINDOWS
-        while not (steady := classify(rates[:stop], 2 * OLD_WINDOWS).is_steady) and stop < limit:
-            stop += OLD_STEP
-        yield place, stop, steady
-
-
-OUTCOMES = {"old": old, "first": first, "later": later}
+OUTCOMES = {"first": first, "later": later}
 
 
 def print_cells(cells: dict[tuple[float, float, str], dict[str, Tally]]) -> None:
@@ -144,10 +127,10 @@ def print_servers(
 ) -> None:
     print("\nmedian requests and seconds of load until the verdict, and share early; speed 1.0")
     for noise in NOISES:
-        print(f"\nnoise {noise:.0%}{'old':>33}{'first':>27}{'later':>27}")
+        print(f"\nnoise {noise:.0%}{'first':>33}{'later':>27}")
         for server in servers:
             row = f"{server:<22}"
-            for rule in ("old", "first", "later"):
+            for rule in ("first", "later"):
                 tally = cells[1.0, noise, rule][server]
                 row += (
                     f"{np.median(tally.requests):>10,.0f} {np.median(tally.seconds):>5.1f} s"

@@ -14,8 +14,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from deadheat.store import Store
@@ -37,22 +35,20 @@ class FigureError(Exception):
     """A page has a broken marker, or its command failed or printed nothing."""
 
 
-@contextmanager
-def stored_runs() -> Iterator[dict[str, str]]:
-    """An environment in which `deadheat` finds every bundle of docs/results in its store."""
-    with tempfile.TemporaryDirectory(prefix="deadheat-figures-") as home:
-        with Store(Path(home) / "runs.sqlite") as store:
-            for path in sorted(RESULTS.glob("*.deadheat")):
-                with open_bundle(path) as bundle:
-                    import_runs(store, bundle, path.name)
-        programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("DEADHEAT_")}
-        yield inherited | {
-            "DEADHEAT_HOME": home,
-            "COLUMNS": "80",
-            "NO_COLOR": "1",
-            "PATH": programs,
-        }
+def store_runs(home: Path) -> None:
+    """Import every bundle of docs/results into the store of a home of deadheat."""
+    with Store(home / "runs.sqlite") as store:
+        for path in sorted(RESULTS.glob("*.deadheat")):
+            with open_bundle(path) as bundle:
+                import_runs(store, bundle, path.name)
+
+
+def environment_of(home: Path) -> dict[str, str]:
+    """An environment in which `deadheat` has this home, and prints as in the documents."""
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("DEADHEAT_")}
+    ours = {"DEADHEAT_HOME": str(home), "COLUMNS": "80", "NO_COLOR": "1", "PATH": programs}
+    return inherited | ours
 
 
 def output_of(command: str, environment: dict[str, str], folder: Path = ROOT) -> str:
@@ -107,7 +103,9 @@ def regenerate(path: Path, environment: dict[str, str]) -> str:
 
 
 def main() -> None:
-    with stored_runs() as environment:
+    with tempfile.TemporaryDirectory(prefix="deadheat-figures-") as home:
+        store_runs(Path(home))
+        environment = environment_of(Path(home))
         for path in (*PAGES, *DOCUMENTS):
             if (text := regenerate(path, environment)) != path.read_text():
                 path.write_text(text)

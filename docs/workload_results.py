@@ -9,7 +9,7 @@ The default is docs/results/workloads.deadheat.
 import sys
 from pathlib import Path
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.conclusion import answer, trust
@@ -50,8 +50,8 @@ def page(view: RunView, bundle: str, picture: str) -> str:
     names = [f"`{level.workload}`" for level in overview.levels]
     parts = [
         HEAD.format(
-            servers=format.count(len(overview.rows), "server"),
-            workloads=format.listing(names),
+            servers=numbers.count(len(overview.rows), "server"),
+            workloads=numbers.listing(names),
             bundle=bundle,
         ),
         f"{escape(measured(view, analyze(view)))}.\n\n- {code(command_line(view))}",
@@ -80,9 +80,9 @@ def _predictions(overview: Profile) -> list[Column]:
 
 
 def _prediction(each: Prediction) -> tuple[str, ...]:
-    more = format.NONE if each.cpu_us_more is None else f"{each.cpu_us_more:+,.1f}"
+    more = numbers.NONE if each.cpu_us_more is None else f"{each.cpu_us_more:+,.1f}"
     if each.tau_b is None:
-        return (each.workload, format.NONE, format.NONE, format.NONE, more)
+        return (each.workload, numbers.NONE, numbers.NONE, numbers.NONE, more)
     tau_b = f"{each.tau_b:.2f} {interval_text(each)}"
     return (each.workload, tau_b, f"{each.servers}", f"{len(each.inversions)}", more)
 
@@ -105,7 +105,7 @@ def _workload(view: RunView) -> str:
     if known:
         lines += ["\nCautions:\n", *(f"- {escape(text)}" for text in known[:CAUTIONS_MAX])]
     if len(known) > CAUTIONS_MAX:
-        lines.append(f"- {format.count(len(known) - CAUTIONS_MAX, 'more')}")
+        lines.append(f"- {numbers.count(len(known) - CAUTIONS_MAX, 'more')}")
     return "\n".join(lines)
 
 

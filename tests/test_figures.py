@@ -1,7 +1,6 @@
 """The figures in the documents are what the stored runs give; `make figures` regenerates them."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,32 +8,49 @@ import pytest
 from docs.figures import (
     BLOCK,
     DOCUMENTS,
+    OPENING,
     PAGES,
     ROOT,
     FigureError,
     document_of,
+    environment_of,
     page_of,
     regenerate,
-    stored_runs,
+    store_runs,
 )
+from tests.conftest import made_once
+
+DRIFTED = "the figures drifted: run `make figures`"
+BLOCKS = [  # each is a test, so that the workers share them
+    pytest.param(block[0], id=f"{path.name}-{number}")
+    for path in PAGES
+    for number, block in enumerate(BLOCK.finditer(path.read_text()), 1)
+]
 
 
 @pytest.fixture(scope="module")
-def environment() -> Iterator[dict[str, str]]:
-    with stored_runs() as variables:
-        yield variables
+def environment(shared_folder: Path) -> dict[str, str]:
+    home = shared_folder / "figures"
+    with made_once(home) as is_first:
+        if is_first:
+            store_runs(home)
+    return environment_of(home)
 
 
-@pytest.mark.parametrize("path", [*PAGES, *DOCUMENTS], ids=lambda path: str(path.relative_to(ROOT)))
-def test_figures_are_those_of_the_stored_runs(path: Path, environment: dict[str, str]) -> None:
-    regenerated = regenerate(path, environment)
-    assert path.read_text() == regenerated, "the figures drifted: run `make figures`"
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_is_what_its_command_prints(block: str, environment: dict[str, str]) -> None:
+    assert block == page_of(block, environment), DRIFTED
 
 
-@pytest.mark.parametrize("name", ["README.md", "evidence.md"])
-def test_page_has_figures(name: str) -> None:
-    (page,) = (path for path in PAGES if path.name == name)
-    assert BLOCK.search(page.read_text())
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_is_that_of_the_stored_runs(path: Path, environment: dict[str, str]) -> None:
+    assert path.read_text() == regenerate(path, environment), DRIFTED
+
+
+def test_no_page_has_a_block_without_an_end() -> None:
+    texts = [path.read_text() for path in PAGES]
+    assert all(len(OPENING.findall(text)) == len(BLOCK.findall(text)) for text in texts)
+    assert len(BLOCKS) > 10
 
 
 def test_every_bundle_is_quoted_by_a_document() -> None:

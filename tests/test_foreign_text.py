@@ -65,15 +65,15 @@ def test_markdown_has_no_escape_sequences() -> None:
     assert code(f"`{HOSTILE}\n") == f"`` `{PLAIN}\\n ``"
 
 
-@pytest.mark.parametrize("format", ["terminal", "md", "csv", "json"])
-def test_a_report_has_no_escape_sequences(format: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format_name", ["terminal", "md", "csv", "json"])
+def test_a_report_has_no_escape_sequences(format_name: str, tmp_path: Path) -> None:
     """Regression: CSV contained the names of contenders as they were."""
     run = made_run(tmp_path / "runs.sqlite")
     run.race({HOSTILE: 9000, "beta": 3000}, blocks=4)
     run.end()
-    text = report.write(report.load_view(run.store, run.run_id, whole=True), format)
+    text = report.write(report.load_view(run.store, run.run_id, whole=True), format_name)
     assert printable(text) == text
-    if format == "csv":
+    if format_name == "csv":
         assert PLAIN in {row["name"] for row in csv.DictReader(io.StringIO(text))}
 
 

@@ -1,152 +1,94 @@
-"""The words that docs/glossary.md replaced are gone from the code and the documents."""
+"""The terms of docs/glossary.md: each is defined once, is in use, and names what exists."""
 
 import re
-import symtable
-from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+
+from deadheat.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 GLOSSARY = ROOT / "docs" / "glossary.md"
-
-# Retired word, in every form it had -> the word of the glossary.
-RETIRED = {
-    r"racers?": "contender",
-    r"rivals?": "contender",
-    r"entrants?": "contender",
-    r"resident[ _]servers?": "instance",
-    r"canar(?:y|ies)": "control",
-    r"companions?": "control",
-    r"doubts?": "gate",
-    r"ways?[ _]out": "hint",
-}
-LOOKED_AT = (
-    *("README.md", "CONTRIBUTING.md", "docs", "src", "tests", "bench", "protocols"),
-    *("engine/src", "engine/tests", "web/src", "web/test"),
-)
-SUFFIXES = {".py", ".rs", ".js", ".css", ".html", ".md", ".json", ".toml", ".txt"}
-ALLOWED = (
-    ROOT / "src" / "deadheat" / "shipped",  # links to the catalog
-    ROOT / "src" / "deadheat" / "report" / "formats" / "page.html",  # built, with libraries
-    ROOT / "docs" / "results" / "servers.json",  # what servers printed
-    ROOT / "tests" / "servers" / "catalog",  # what their builds leave
-    Path(__file__),
-)
-SAYS_NOTHING = {"told", "one", "found", "thing"}  # names of variables and functions
-NAMED = re.compile(  # in Rust and JavaScript: what is bound to a name
-    rf"(?:\b(?:let|const|var|fn|function|mut)\s+|\|)[(&]?({'|'.join(SAYS_NOTHING)})\b"
-    rf"|\bfor\s+({'|'.join(SAYS_NOTHING)})\s+in\b|\b({'|'.join(SAYS_NOTHING)})\)?\s*=>"
-)
+USED_IN = ("README.md", "CONTRIBUTING.md", "docs", "src", "engine/src", "web/src", "protocols")
+SUFFIXES = {".py", ".rs", ".js", ".md", ".toml"}
+LEFT_OUT = (GLOSSARY, ROOT / "docs" / "results", ROOT / "src" / "deadheat" / "shipped")
+ROW = re.compile(r"^\| (\*\*.+?) \| (.+) \|$", re.MULTILINE)
 
 
-def files() -> Iterator[Path]:
-    for name in LOOKED_AT:
-        path = ROOT / name
-        for file in [path] if path.is_file() else sorted(path.rglob("*")):
-            if file.suffix in SUFFIXES and not any(file.is_relative_to(a) for a in ALLOWED):
-                yield file
-
-
-def uses(word: str, text: str) -> Iterator[tuple[int, str]]:
-    """Line number and line of each use; an underscore separates words, as a space does."""
-    whole = re.compile(rf"(?<![a-z]){word}(?![a-z])", re.IGNORECASE)
-    for number, line in enumerate(text.splitlines(), 1):
-        if whole.search(line):
-            yield number, line.strip()
-
-
-def names(table: symtable.SymbolTable) -> Iterator[tuple[int, str]]:
-    """Variables, parameters and functions, with the line of their scope. Fields are left out:
-    their names stand in stored documents."""
-    if table.get_type() != "class":
-        for symbol in table.get_symbols():
-            if symbol.is_assigned() or symbol.is_parameter():
-                yield table.get_lineno(), symbol.get_name()
-    for scope in table.get_children():
-        yield from names(scope)
-
-
-def named(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Line number and name of what `text` binds to a name that says nothing."""
-    if path.suffix == ".py":
-        bound = names(symtable.symtable(text, str(path), "exec"))
-        yield from ((line, name) for line, name in bound if name in SAYS_NOTHING)
-    elif path.suffix in {".rs", ".js"}:
-        for number, line in enumerate(text.splitlines(), 1):
-            for match in NAMED.finditer(line.partition("//")[0]):
-                yield number, next(filter(None, match.groups()))
+def rows() -> list[tuple[str, str]]:
+    """Each term with its definition; one row may define several terms."""
+    cells = ROW.findall(GLOSSARY.read_text(encoding="utf-8"))
+    return [(term, text) for cell, text in cells for term in re.findall(r"\*\*(.+?)\*\*", cell)]
 
 
 @pytest.fixture(scope="module")
-def texts() -> dict[Path, str]:
-    return {path: path.read_text() for path in files()}
+def text() -> str:
+    """All code and documents, in lower case; an underscore separates words, as a space does."""
+    texts = []
+    for name in USED_IN:
+        path = ROOT / name
+        for file in [path] if path.is_file() else sorted(path.rglob("*")):
+            if file.suffix in SUFFIXES and not any(file.is_relative_to(p) for p in LEFT_OUT):
+                texts.append(file.read_text(encoding="utf-8"))
+    return re.sub(r"[\s_]+", " ", " ".join(texts)).lower()
 
 
-@pytest.mark.parametrize(("word", "instead"), RETIRED.items(), ids=RETIRED.values())
-def test_retired_word_is_not_used(word: str, instead: str, texts: dict[Path, str]) -> None:
-    assert texts
-    places = [
-        f"{path.relative_to(ROOT)}:{number}: {line[:100]}"
-        for path, text in texts.items()
-        for number, line in uses(word, text)
+def commands() -> dict[str, set[str]]:
+    """The options of each command."""
+    context = click.Context(cli)
+    listed = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in listed.items()
+        if command is not None
+    }
+
+
+def test_each_term_is_defined_once() -> None:
+    terms = [term for term, _ in rows()]
+    assert len(terms) > 50
+    assert sorted(terms) == sorted(set(terms))
+
+
+def test_each_term_is_in_use(text: str) -> None:
+    """In its singular or its plural, in code or in a document."""
+    unused = [
+        term
+        for term, _ in rows()
+        if not re.search(rf"(?<![a-z]){re.escape(term.lower())}(s|es)?(?![a-z])", text)
     ]
-    assert not places, f"write {instead!r}:\n" + "\n".join(places)
+    assert not unused
 
 
-def test_names_say_what_they_hold(texts: dict[Path, str]) -> None:
-    places = [
-        f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path, text in texts.items()
-        for line, name in named(path, text)
+def test_each_name_of_a_definition_is_in_the_code() -> None:
+    """A gate, a setting or a class of requests, as the code spells it."""
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "engine" / "src").rglob("*.rs")]
+    code = " ".join(path.read_text(encoding="utf-8") for path in sources)
+    names = {name for _, text in rows() for name in re.findall(r"`(\w+)`", text)}
+    assert names
+    assert {name for name in names if f'"{name}"' not in code} == set()
+
+
+def test_each_path_of_a_definition_exists() -> None:
+    paths = [path for _, text in rows() for path in re.findall(r"`([\w.]+/)`", text)]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).is_dir()] == []
+
+
+def test_each_option_of_a_definition_is_one() -> None:
+    known = commands()
+    of_any = set().union(*known.values())
+    options = {option for _, text in rows() for option in re.findall(r"`(--[\w-]+)`", text)}
+    assert options
+    assert options <= of_any
+
+
+def test_each_command_of_a_definition_is_one() -> None:
+    known = commands()
+    written = [
+        line.split() for _, text in rows() for line in re.findall(r"`deadheat ([^`]+)`", text)
     ]
-    assert not places, "\n".join(places)
-
-
-@pytest.mark.parametrize(
-    ("suffix", "text"),
-    [
-        (".py", "found = 1"),
-        (".py", "def told(): pass"),
-        (".py", "rows = [one.name for one in (1, 2)]"),
-        (".py", "def f(one): pass"),
-        (".py", "key = lambda one: one"),
-        (".rs", "let mut found = 1;"),
-        (".rs", "for one in rows"),
-        (".rs", "rows.map(|one| one.name)"),
-        (".js", "const told = 1;"),
-        (".js", "rows.map((one) => one.name)"),
-        (".js", "rows.map(one => one.name)"),
-    ],
-)
-def test_finds_a_name_that_says_nothing(suffix: str, text: str) -> None:
-    assert list(named(Path(f"made{suffix}"), text))
-
-
-@pytest.mark.parametrize(
-    ("suffix", "text"),
-    [
-        (".py", "class A:\n    found: int"),
-        (".py", "call(one=1, text='found')"),
-        (".rs", "let state = Found; // one of several"),
-        (".js", "return one.found;"),
-    ],
-)
-def test_leaves_other_uses_alone(suffix: str, text: str) -> None:
-    assert not list(named(Path(f"made{suffix}"), text))
-
-
-def test_glossary_defines_every_replacement() -> None:
-    terms = re.findall(r"^\| \*\*(.+?)\*\* \|", GLOSSARY.read_text(), re.M)
-    assert len(terms) == len(set(terms))
-    assert {*RETIRED.values()} <= {*terms}
-
-
-@pytest.mark.parametrize("line", ["a Racer is", "racer_names", "RACERS", "two racers."])
-def test_finds_a_retired_word_in_prose_and_in_names(line: str) -> None:
-    assert list(uses(r"racers?", line)) == [(1, line)]
-
-
-@pytest.mark.parametrize("line", ["the contender", "bracer", "tracers"])
-def test_leaves_other_words_alone(line: str) -> None:
-    assert not list(uses(r"racers?", line))
+    assert written
+    for command, *options in written:
+        assert {word for word in options if word.startswith("--")} <= known[command]

@@ -23,12 +23,12 @@ def test_inflates_what_zlib_packed() -> None:
         (b"no zlib", "damaged"),
         (zlib.compress(b"rows" * 100)[:-8], "cut short"),
         (b"", "cut short"),
-        (zlib.compress(bytes(TEXT_BYTES_MAX + 1)), "more than"),
+        (None, "more than"),
     ],
 )
-def test_rejects_a_decompression_bomb(packed: bytes, reason: str) -> None:
+def test_rejects_a_decompression_bomb(packed: bytes | None, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        inflate(packed)
+        inflate(zlib.compress(bytes(TEXT_BYTES_MAX + 1)) if packed is None else packed)
 
 
 @pytest.mark.parametrize("value", [[], {}, None, 1, "[[[[", [{"usage": {"1": [1, 2]}}]])

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,3 +101,13 @@ def test_only_the_store_has_sql() -> None:
     ]
     assert not elsewhere
     assert any(True for path in (SOURCE / "store").glob("*.py") for _ in sql_literals(path))
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    """`Level` was five classes, and forty other names were two."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(SOURCE)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

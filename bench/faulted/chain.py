@@ -85,7 +85,7 @@ class Chain:
         last = _last_run(place)
         if last is None or last.state not in RESUMED or not (last.trials or last.contenders == 2):
             return NEW
-        return ("run", "--resume", last.run_id)
+        return ("resume", last.run_id)
 
     def _finish(self, place: Sandbox) -> list[str]:
         """Run to the end without a fault: the run has to be complete, and nothing is left."""

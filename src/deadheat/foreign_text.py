@@ -10,6 +10,7 @@ import unicodedata
 # paragraph separator.
 HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 KEPT = "\n\t"
+LINE_MAX = 300
 
 
 def escaped(text: str, kept: str = "") -> str:
@@ -25,3 +26,10 @@ def escaped(text: str, kept: str = "") -> str:
 def printable(text: str) -> str:
     """The text with its line breaks and tabs, and every other hidden character escaped."""
     return escaped(text, KEPT)
+
+
+def one_line(text: str, longest: int = LINE_MAX) -> str:
+    """The text on one line, with hidden characters escaped, cut if it is long."""
+    words = " ".join(text.split())
+    shown = escaped(words[:longest])
+    return f"{shown}…" if len(words) > longest else shown

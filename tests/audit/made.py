@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deadheat.audit.beside import Case
-from deadheat.audit.replay import Contender, Replay, Trial
+from deadheat.audit.replay import Replay, ReplayedContender, ReplayedTrial
 from deadheat.protocol import AloneProtocol
-from deadheat.protocol.figures import Figure, Figures
+from deadheat.protocol.figures import Figure, PublishedFigures
 
 Rates = Mapping[str, Sequence[float]]
 
@@ -38,7 +38,9 @@ def protocol(**values: Any) -> AloneProtocol:
     )
 
 
-def trial(rate: float | None, repetition: int = 1, connections: int = 100, **values: Any) -> Trial:
+def trial(
+    rate: float | None, repetition: int = 1, connections: int = 100, **values: Any
+) -> ReplayedTrial:
     made: dict[str, Any] = {
         "id": repetition,
         "connections": connections,
@@ -54,10 +56,10 @@ def trial(rate: float | None, repetition: int = 1, connections: int = 100, **val
         "bytes_in": None,
         "served": None,
     }
-    return Trial(**made | values)
+    return ReplayedTrial(**made | values)
 
 
-def contender(row: str, rates: Sequence[float], **values: Any) -> Contender:
+def contender(row: str, rates: Sequence[float], **values: Any) -> ReplayedContender:
     trials = tuple(trial(rate, number) for number, rate in enumerate(rates, start=1))
     made: dict[str, Any] = {
         "name": row.lower(),
@@ -69,10 +71,10 @@ def contender(row: str, rates: Sequence[float], **values: Any) -> Contender:
         "behavior": {"keep_alive": True, "head_bytes": 100},
         "trials": trials,
     }
-    return Contender(**made | values)
+    return ReplayedContender(**made | values)
 
 
-def replay(contenders: Sequence[Contender], **values: Any) -> Replay:
+def replay(contenders: Sequence[ReplayedContender], **values: Any) -> Replay:
     made: dict[str, Any] = {
         "run_id": "20261120-130405-a1b2",
         "started_at": "2026-11-20T13:04:05+00:00",
@@ -94,12 +96,12 @@ def figure(row: str, rate: float | None, connections: int = 100, **values: Any) 
     return Figure(row, connections, rate, 1.0, "a page", **values)
 
 
-def figures(*items: Figure) -> Figures:
-    return Figures("paper", items)
+def figures(*items: Figure) -> PublishedFigures:
+    return PublishedFigures("paper", items)
 
 
 def case(
-    contenders: Sequence[Contender],
+    contenders: Sequence[ReplayedContender],
     published: Sequence[Figure],
     repetitions: Sequence[Figure] = (),
     **values: Any,

@@ -4,8 +4,6 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from deadheat.audit.audit import with_defects
 from deadheat.report import load_view, write
 from deadheat.report.formats import page
@@ -52,31 +50,6 @@ CHECKS = (
 )
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
-    """The outcome of each check; all run in one browser."""
-    browser, node = chromium_and_node()
-    folder = tmp_path_factory.mktemp("page")
-    made = folder / "made.sqlite"
-    hostile_run(made)
-    many = many_servers_run(folder / "many.sqlite").store.path
-    wide = decided_run(folder / "wide.sqlite").store.path
-    pages = {role: _stored_page(name, folder) for role, name in STORED.items()}
-    unknown = folder / "unknown.html"
-    unknown.write_text(page.write(*with_wide_interval(folder, 0.05, 16.0)), encoding="utf-8")
-    pages |= {"made": _page(made), "many": _page(many), "wide": _page(wide), "unknown": unknown}
-    files = [f"{role}={path}" for role, path in pages.items()]
-    done = subprocess.run(
-        [node, WEB / "test" / "run.js", browser, folder, *files],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stderr
-    outcomes: dict[str, str | None] = json.loads(done.stdout)
-    return outcomes
-
-
 def _stored_page(name: str, folder: Path) -> Path:
     """The page of a run of docs/results, whose bundle is first brought up to date."""
     html = folder / f"{name}.html"
@@ -94,10 +67,26 @@ def _page(path: Path) -> Path:
     return html
 
 
-def test_no_check_is_left_out(outcomes: dict[str, str | None]) -> None:
+def test_the_page(tmp_path: Path) -> None:
+    """All checks in one browser and one test: no other worker of pytest may start them again."""
+    browser, node = chromium_and_node()
+    made = tmp_path / "made.sqlite"
+    hostile_run(made)
+    many = many_servers_run(tmp_path / "many.sqlite").store.path
+    wide = decided_run(tmp_path / "wide.sqlite").store.path
+    pages = {role: _stored_page(name, tmp_path) for role, name in STORED.items()}
+    unknown = tmp_path / "unknown.html"
+    unknown.write_text(page.write(*with_wide_interval(tmp_path, 0.05, 16.0)), encoding="utf-8")
+    pages |= {"made": _page(made), "many": _page(many), "wide": _page(wide), "unknown": unknown}
+    files = [f"{role}={path}" for role, path in pages.items()]
+    done = subprocess.run(
+        [node, WEB / "test" / "run.js", browser, tmp_path, *files],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes: dict[str, str | None] = json.loads(done.stdout)
     assert tuple(outcomes) == CHECKS
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_the_page(outcomes: dict[str, str | None], check: str) -> None:
-    assert outcomes[check] is None, outcomes[check]
+    failed = [error for error in outcomes.values() if error is not None]
+    assert not failed, "\n".join(failed)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -32,15 +33,15 @@ CHECKS = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def programs() -> tuple[str, str]:
     return chromium_and_node()
 
 
-@pytest.fixture(scope="module")
-def ended(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+@pytest.fixture
+def ended(programs: tuple[str, str], tmp_path: Path) -> MadeRun:
     """The last of many runs, one a day; this one and one in the middle have hostile texts."""
-    hostile = hostile_run(tmp_path_factory.mktemp("serve") / "runs.sqlite")
+    hostile = hostile_run(tmp_path / "runs.sqlite")
     made = [_small(hostile, number) for number in range(RUNS)]
     with closing(sqlite3.connect(hostile.store.path)) as connection, connection:
         for number, run in enumerate([*made[: RUNS // 2], hostile, *made[RUNS // 2 :]]):
@@ -64,7 +65,7 @@ def _small(of: MadeRun, number: int) -> MadeRun:
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def origin(ended: MadeRun) -> Iterator[str]:
     """The address of `deadheat serve`, which runs in a thread."""
     server = uvicorn.Server(uvicorn.Config(make_app(ended.store.path), log_level="warning"))
@@ -74,25 +75,6 @@ def origin(ended: MadeRun) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = server.force_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def outcomes(
-    programs: tuple[str, str],
-    ended: MadeRun,
-    origin: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, str | None]:
-    """The outcome of each check; a run is under way until the browser has followed it."""
-    browser, node = programs
-    folder = os.environ.get("SCREENSHOTS") or tmp_path_factory.mktemp("shots")
-    under_way = MadeRun(ended.store)
-    under_way.contender("beta")
-    script = str(WEB / "test" / "served.js")
-    command = [node, script, browser, origin, ended.run_id, under_way.run_id, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        outcomes: dict[str, str | None] = json.loads(_last_line(process, under_way))
-    return outcomes
 
 
 def _last_line(process: "subprocess.Popen[str]", under_way: MadeRun) -> str:
@@ -121,10 +103,18 @@ def _last_line(process: "subprocess.Popen[str]", under_way: MadeRun) -> str:
             under_way.end()
 
 
-def test_no_check_is_left_out(outcomes: dict[str, str | None]) -> None:
+def test_the_served_pages(
+    programs: tuple[str, str], ended: MadeRun, origin: str, tmp_path: Path
+) -> None:
+    """All checks in one browser and one test: no other worker of pytest may start them again."""
+    browser, node = programs
+    folder = os.environ.get("SCREENSHOTS") or tmp_path
+    under_way = MadeRun(ended.store)  # until the browser has followed it
+    under_way.contender("beta")
+    script = str(WEB / "test" / "served.js")
+    command = [node, script, browser, origin, ended.run_id, under_way.run_id, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        outcomes: dict[str, str | None] = json.loads(_last_line(process, under_way))
     assert tuple(outcomes) == CHECKS
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_the_served_pages(outcomes: dict[str, str | None], check: str) -> None:
-    assert outcomes[check] is None, outcomes[check]
+    failed = [error for error in outcomes.values() if error is not None]
+    assert not failed, "\n".join(failed)

@@ -80,8 +80,12 @@ def test_servers_of_one_recipe_are_built_apart(servers: list[Server], tmp_path: 
         replace(server, manifest=server.manifest.model_copy(update={"recipe": recipe}))
         for server, recipe in zip(servers, ("go", "go", "rust", None), strict=True)
     ]
-    candidates = built(of_recipes, tmp_path, host_where(note), 1)
+    events: list[Progress | Event | Board] = []
+    candidates = built(of_recipes, tmp_path, host_where(note), 1, events)
     assert order == ["a", "c", "d", "b"]
+    assert [event for event in events if isinstance(event, Progress)] == [
+        Progress(f"building {name}", done, 4) for done, name in enumerate(order)
+    ]
     assert [candidate.selection.name for candidate in candidates] == list(NAMES)
 
 
@@ -109,14 +113,6 @@ def test_reports_failure_and_builds_the_others(servers: list[Server], tmp_path: 
     assert [candidate.built is not None for candidate in candidates] == [False, True, False, True]
     troubles = [event.what for event in events if isinstance(event, Event) and event.trouble]
     assert sorted(what.split(":")[0] for what in troubles) == ["a", "c"]
-
-
-def test_progress_names_the_servers_being_built(servers: list[Server], tmp_path: Path) -> None:
-    events: list[Progress | Event | Board] = []
-    built(servers, tmp_path, host_where(lambda _: FINE), 1, events)
-    assert [event for event in events if isinstance(event, Progress)] == [
-        Progress(f"building {name}", done, 4) for done, name in enumerate(NAMES)
-    ]
 
 
 @pytest.mark.usefixtures("sigint")

@@ -60,43 +60,30 @@ def test_finished_build_is_reused(server: Server, tmp_path: Path) -> None:
     assert again.elapsed_s == built.elapsed_s
 
 
-def rebuilt(server: Server, tmp_path: Path, change: Callable[[], list[Probe]]) -> bool:
-    """Whether a change after the first build leads to a second one."""
+@pytest.mark.parametrize(
+    ("file", "before", "after", "is_rebuilt"),
+    [
+        ("main.c", "int main", "int other", True),
+        ("server.toml", '"second"', '"third"', True),
+        ("server.toml", "ready_s = 5", "ready_s = 6", False),
+        ("node_modules/left-over", "", "more", False),
+    ],
+)
+def test_a_change_of_what_the_build_reads_is_built_anew(
+    server: Server, tmp_path: Path, file: str, before: str, after: str, is_rebuilt: bool
+) -> None:
     builder = Builder(making(), tmp_path / "builds")
     builder.build(server, probes(server))
-    after = change()
-    return not builder.build(load_server(server.folder, tmp_path / "recipes"), after).cached
+    path = server.folder / file
+    path.write_text(path.read_text().replace(before, after))
+    changed = load_server(server.folder, tmp_path / "recipes")
+    assert builder.build(changed, probes(changed)).cached is not is_rebuilt
 
 
-def test_changed_source_is_rebuilt(server: Server, tmp_path: Path) -> None:
-    def change() -> list[Probe]:
-        (server.folder / "main.c").write_text("int main = 1;\n")
-        return probes(server)
-
-    assert rebuilt(server, tmp_path, change)
-
-
-def test_changed_toolchain_is_rebuilt(server: Server, tmp_path: Path) -> None:
-    assert rebuilt(server, tmp_path, lambda: probes(server, "1.1"))
-
-
-def test_changed_build_step_is_rebuilt(server: Server, tmp_path: Path) -> None:
-    def change() -> list[Probe]:
-        path = server.folder / "server.toml"
-        path.write_text(path.read_text().replace('"second"', '"third"'))
-        return probes(server)
-
-    assert rebuilt(server, tmp_path, change)
-
-
-def test_changed_start_is_not_rebuilt(server: Server, tmp_path: Path) -> None:
-    def change() -> list[Probe]:
-        path = server.folder / "server.toml"
-        path.write_text(path.read_text().replace("ready_s = 5", "ready_s = 6"))
-        (server.folder / "node_modules" / "more").write_text("")
-        return probes(server)
-
-    assert not rebuilt(server, tmp_path, change)
+def test_another_toolchain_is_built_anew(server: Server, tmp_path: Path) -> None:
+    builder = Builder(making(), tmp_path / "builds")
+    builder.build(server, probes(server))
+    assert not builder.build(server, probes(server, "1.1")).cached
 
 
 def test_deleted_build_is_rebuilt(server: Server, tmp_path: Path) -> None:
@@ -134,11 +121,18 @@ def test_endless_step_is_stopped(server: Server, tmp_path: Path) -> None:
     failed = failure(server, host, tmp_path / "builds")
     assert "was stopped after 900 s\n  | $ maker first" in str(failed)
     assert host.now_s() == 900
+    with pytest.raises(BuildFailed, match="was stopped after 1 s"):
+        Builder(making(), tmp_path / "builds", step_s=1.0).build(server, probes(server))
 
 
-def test_reports_missing_program_of_a_step(server: Server, tmp_path: Path) -> None:
+def test_reports_a_missing_program_and_a_lost_host(server: Server, tmp_path: Path) -> None:
     failed = failure(server, FakeHost(), tmp_path / "builds")
     assert str(failed) == "made: build step cannot run: no such program: maker"
+
+    def gone(*_: object) -> Completed:
+        raise HostError("the agent is gone")
+
+    assert "the agent is gone" in str(failure(server, making(gone), tmp_path / "builds"))
 
 
 def test_reports_full_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,21 +164,8 @@ def test_real_build_failure_shows_its_output(tmp_path: Path) -> None:
     assert str(failed).endswith("  | compiling\n  | broken")
 
 
-def test_lost_host_fails_the_build(server: Server, tmp_path: Path) -> None:
-    def gone(*_: object) -> Completed:
-        raise HostError("the agent is gone")
-
-    failed = failure(server, making(gone), tmp_path / "builds")
-    assert "the agent is gone" in str(failed)
-
-
 def test_a_build_that_exceeds_a_limit_names_it(server: Server, tmp_path: Path) -> None:
     limit = "memory_limit: 2.10 GiB, limit 2.00 GiB"
     host = making(lambda *_: Completed(-9, "", "", 2, 1, limit=limit))
     with pytest.raises(BuildFailed, match=f"was stopped: {limit}"):
         Builder(host, tmp_path / "builds").build(server, probes(server))
-
-
-def test_a_time_limit_for_steps_replaces_the_manifests(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(BuildFailed, match="was stopped after 1 s"):
-        Builder(making(), tmp_path / "builds", step_s=1.0).build(server, probes(server))

@@ -125,14 +125,11 @@ def test_another_base_image_is_another_build(
     assert first.built.key != second.built.key
 
 
-def test_a_missing_base_image_is_pulled(podman: FakePodman, tmp_path: Path, server: Server) -> None:
-    podman.reachable.add("made/base:3")
-    assert prepared(podman, tmp_path, server, "made/base:3").fault is None
-
-
-def test_an_image_that_cannot_be_pulled_names_the_option(
+def test_a_missing_base_image_is_pulled_or_its_option_named(
     podman: FakePodman, tmp_path: Path, server: Server
 ) -> None:
+    podman.reachable.add("made/base:3")
+    assert prepared(podman, tmp_path, server, "made/base:3").fault is None
     with pytest.raises(DeadheatError, match="cannot pull the base image made/base:9") as caught:
         prepared(podman, tmp_path, server, "made/base:9")
     assert "no such host" in str(caught.value)
@@ -147,24 +144,18 @@ def test_a_failed_build_keeps_its_log(podman: FakePodman, tmp_path: Path, server
     log = Path((caught.value.hint or "").rpartition(" ")[2]).read_text()
     assert "FROM ${BASE_IMAGE}" in log
     assert "step 7: no such package" in log
-
-
-def test_a_failure_on_hybrid_cgroups_has_the_hint_to_use_runc(
-    podman: FakePodman, tmp_path: Path, server: Server
-) -> None:
     podman.build_output = (1, "crun: cgroups in hybrid mode not supported, drop all")
     with pytest.raises(BuildFailed) as caught:
         builder(podman, tmp_path).build(server, [])
     assert "use runc" in (caught.value.hint or "")
 
 
-def test_a_missing_runtime_names_its_package(tmp_path: Path) -> None:
+def test_a_missing_runtime_or_daemon_is_named_with_what_to_do(
+    podman: FakePodman, tmp_path: Path
+) -> None:
     with pytest.raises(DeadheatError, match="--runtime podman: podman is not installed") as caught:
         ImageBuilder(FakeHost(), tmp_path, PODMAN, BASE, None)
     assert caught.value.hint == "apt-get install -y podman crun catatonit"
-
-
-def test_a_daemon_that_does_not_run_is_named(podman: FakePodman, tmp_path: Path) -> None:
     podman.daemon = False
     with pytest.raises(DeadheatError, match="cannot connect") as caught:
         ImageBuilder(podman.host(), tmp_path, DOCKER, BASE, None)

@@ -6,7 +6,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, ask_version, prepare
 from deadheat.catalog import Server, selection
-from deadheat.catalog.manifest import Runtime
+from deadheat.catalog.manifest import LanguageRuntime
 from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
@@ -99,8 +99,10 @@ def test_reads_version_from_the_built_server(
 ) -> None:
     """Regression: a path in an error message was taken for a version."""
     host = answering(maker="maker 1.0\n")
-    (built, *_) = [c.built for c in prepared(host, servers, tmp_path / "builds", [])]
+    (candidate, *_) = prepared(host, servers, tmp_path / "builds", [])
+    built = candidate.built
     assert built is not None
+    assert candidate.version is None, "there is no such program yet"
     calls: list[ProcessSpec] = []
 
     def made(_: FakeHost, spec: ProcessSpec) -> Completed:
@@ -110,11 +112,6 @@ def test_reads_version_from_the_built_server(
     host.on_run(lambda command: command[0] == "made", made)
     assert ask_version(host, built) == version
     assert calls[0].command == ("made", "--version", str(built.path))
-
-
-def test_version_is_none_if_it_cannot_be_read(servers: list[Server], tmp_path: Path) -> None:
-    host = answering(maker="maker 1.0\n")
-    assert prepared(host, servers, tmp_path / "builds", [])[0].version is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +125,7 @@ def test_version_is_none_if_it_cannot_be_read(servers: list[Server], tmp_path: P
 def test_the_version_of_a_runtime_is_shown(
     servers: list[Server], tmp_path: Path, runtime_says: str, version: str
 ) -> None:
-    runtime = Runtime(name="VM", command=("vm", "{build}"))
+    runtime = LanguageRuntime(name="VM", command=("vm", "{build}"))
     host = answering(maker="maker 1.0\n", made="made 1.2\n", vm=runtime_says)
     (built, *_) = [c.built for c in prepared(host, servers, tmp_path / "builds", [])]
     assert built is not None

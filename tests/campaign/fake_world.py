@@ -80,11 +80,14 @@ class FakeWorld:
         for name, server in self.servers.items():
             self.servers[name] = replace(server, ready_after_s=ready_after_s)
 
-    def conduct(self, protocol: Conducted, seed: int = 1, **plan: Any) -> str:
-        """A whole campaign; returns the run's id."""
+    def add_controls(self) -> None:
         for name, rate in (("null-server", 1e6), ("reference", 1500)):
             self.rates.setdefault(name, rate)
             self.servers.setdefault(name, FakeServer(answer=greet))
+
+    def conduct(self, protocol: Conducted, seed: int = 1, **plan: Any) -> str:
+        """A whole campaign; returns the run's id."""
+        self.add_controls()
         made = Plan(protocol, self._contenders, {}, (), seed, ["deadheat", "run"])
         with Store(self.path) as store:
             builder = Builder(self.host, self._folder / "builds")

@@ -1,6 +1,7 @@
 """Races that spent their budget and get more time, in a world without processes."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,24 @@ def fake(tmp_path: Path) -> FakeWorld:
     return fake
 
 
+@pytest.fixture(scope="module")
+def spent(tmp_path_factory: pytest.TempPathFactory) -> tuple[FakeWorld, str]:
+    """A race that spent its budget, and its id: most tests begin with a copy of it."""
+    folder = tmp_path_factory.mktemp("spent")
+    fake = FakeWorld(folder, fast=3000, middle=2990, slow=1000)
+    fake.noise = 0.2
+    return fake, fake.conduct(sliced())
+
+
+@pytest.fixture
+def run_id(fake: FakeWorld, spent: tuple[FakeWorld, str]) -> str:
+    """The run that spent its budget, now in the store of `fake`."""
+    other, run_id = spent
+    shutil.copy(other.path, fake.path)
+    fake.add_controls()
+    return run_id
+
+
 def conclusion(fake: FakeWorld) -> dict[str, Any]:
     (run,) = fake.rows("SELECT conclusion FROM run")
     stored: dict[str, Any] = json.loads(run["conclusion"])
@@ -39,8 +58,9 @@ def extend(fake: FakeWorld, run_id: str, more_s: float) -> None:
     fake.resume(run_id, lambda left: left.extended(more_s, decided))
 
 
-def test_an_extension_measures_only_what_is_open_and_ends_in_time(fake: FakeWorld) -> None:
-    run_id = fake.conduct(sliced())
+def test_an_extension_measures_only_what_is_open_and_ends_in_time(
+    fake: FakeWorld, run_id: str
+) -> None:
     assert conclusion(fake)["why"] == "budget spent"
     before = fake.trials()
     extend(fake, run_id, 30)
@@ -53,8 +73,9 @@ def test_an_extension_measures_only_what_is_open_and_ends_in_time(fake: FakeWorl
     assert fake.left_running() == []
 
 
-def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: FakeWorld) -> None:
-    run_id = fake.conduct(sliced())
+def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(
+    fake: FakeWorld, run_id: str
+) -> None:
     first = conclusion(fake)
     extend(fake, run_id, 20)
     second = conclusion(fake)
@@ -67,8 +88,7 @@ def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: Fak
     assert [entry["more_s"] for entry in third["resumed"]] == [20, 20]
 
 
-def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
-    run_id = fake.conduct(sliced())
+def test_what_was_decided_stays_decided(fake: FakeWorld, run_id: str) -> None:
     with Store(fake.path) as store:
         before = verdicts_of(load_view(store, run_id))[Level("hello", 10)]
     assert before
@@ -78,8 +98,7 @@ def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
     assert before.items() <= after.items()
 
 
-def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld) -> None:
-    run_id = fake.conduct(sliced())
+def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld, run_id: str) -> None:
     slices = len(fake.slices)
 
     def interrupt(name: str, request: dict[str, Any]) -> None:
@@ -104,8 +123,9 @@ def test_refuses_a_settled_run(tmp_path: Path) -> None:
         extend(fake, run_id, 30)
 
 
-def test_refuses_a_run_whose_server_has_changed(fake: FakeWorld, tmp_path: Path) -> None:
-    run_id = fake.conduct(sliced())
+def test_refuses_a_run_whose_server_has_changed(
+    fake: FakeWorld, run_id: str, tmp_path: Path
+) -> None:
     (tmp_path / "servers" / "slow" / "main.c").write_text("int other;\n")
     with pytest.raises(DeadheatError, match="cannot be extended: slow: its build has changed"):
         extend(fake, run_id, 30)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.board_view import status
+from deadheat.cli.progress_view import status
 from deadheat.events import Board, Progress
 from deadheat.protocol import SliceProtocol
 from tests.campaign.fake_world import FakeWorld

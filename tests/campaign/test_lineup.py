@@ -6,7 +6,7 @@ import pytest
 from deadheat.campaign.schedule import line_up
 from deadheat.catalog import Catalog, load_catalog
 from deadheat.protocol import AloneProtocol
-from deadheat.protocol.figures import Figure, Figures
+from deadheat.protocol.figures import Figure, PublishedFigures
 from tests.build.made import MANIFEST, made_server
 
 PUBLISHED = """
@@ -44,8 +44,8 @@ def replay(**values: Any) -> AloneProtocol:
     )
 
 
-def figures(*rows: str) -> Figures:
-    return Figures("paper", tuple(Figure(row, 10, 100.0, 1.0, "a page") for row in rows))
+def figures(*rows: str) -> PublishedFigures:
+    return PublishedFigures("paper", tuple(Figure(row, 10, 100.0, 1.0, "a page") for row in rows))
 
 
 @pytest.fixture

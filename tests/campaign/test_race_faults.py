@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.host import Completed, Exited, HostError
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
-from deadheat.store import Store, StoreError, TrialRecord
+from deadheat.store import Store, TrialRecord
 from deadheat.store.run_argument import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed, sliced
@@ -152,7 +152,7 @@ def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
     assert json.loads(run["conclusion"])["why"] == "interrupted"
     assert run["ended_at"] is not None
     resumed = run_argument(run_id, fake.path)
-    way_on = f"deadheat run --resume {resumed} goes on"
+    way_on = f"deadheat resume {resumed} goes on"
     assert f"interrupted: what was measured is kept; {way_on}" in fake.troubles()
     assert fake.left_running() == []
 
@@ -180,7 +180,7 @@ def test_a_full_disk_ends_the_run_and_everything_in_it(
 
 
 def test_an_interrupt_while_it_builds_offers_nothing_to_resume(fake: FakeWorld) -> None:
-    """Regression: `--resume` was offered, and refused."""
+    """Regression: `deadheat resume` was offered, and refused."""
 
     def interrupt(*_: object) -> Completed:
         raise KeyboardInterrupt

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from deadheat.campaign.resume import load_unfinished
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
-from deadheat.store import Conclusion, Store, StoreError
+from deadheat.store import Conclusion, Store
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed
 from tests.campaign.test_alone import places, starts

@@ -59,20 +59,26 @@ def test_a_go_module_needs_a_sum_for_each_requirement(tmp_path: Path) -> None:
         check_locks(server)
 
 
-def test_a_declaration_needs_a_lock_file(tmp_path: Path) -> None:
-    with pytest.raises(LockFault, match=r"requirements\.lock: No such file"):
-        check_locks(server_with(tmp_path, {"requirements.in": "flask\n"}))
+DOWNLOADS = '\n[build]\nsteps = [["sh", "-c", "curl -O https://example.org/hello.tar"]]\n'
 
 
-def test_an_unreadable_lock_file_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(LockFault, match=r"package-lock\.json: not readable"):
-        check_locks(server_with(tmp_path, {"package.json": "{}", "package-lock.json": "[]"}))
-
-
-def test_a_download_needs_a_lock_file(tmp_path: Path) -> None:
-    build = '\n[build]\nsteps = [["sh", "-c", "curl -O https://example.org/hello.tar"]]\n'
-    with pytest.raises(LockFault, match="no lock file, and the build runs `curl`"):
-        check_locks(server_with(tmp_path, {}, build))
+@pytest.mark.parametrize(
+    ("files", "build", "fault"),
+    [
+        ({"requirements.in": "flask\n"}, "", r"requirements\.lock: No such file"),
+        (
+            {"package.json": "{}", "package-lock.json": "[]"},
+            "",
+            r"package-lock\.json: not readable",
+        ),
+        ({}, DOWNLOADS, "no lock file, and the build runs `curl`"),
+    ],
+)
+def test_a_declaration_or_a_download_needs_a_lock_file(
+    tmp_path: Path, files: dict[str, str], build: str, fault: str
+) -> None:
+    with pytest.raises(LockFault, match=fault):
+        check_locks(server_with(tmp_path, files, build))
 
 
 def test_a_build_without_downloads_needs_none(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from deadheat.catalog import Server, load_catalog, load_server
 from deadheat.catalog.outdated import (
-    Answer,
     Pin,
+    RegistryAnswer,
     ask,
     recipe_declarations,
     server_declaration,
@@ -78,7 +78,7 @@ def server_with(folder: Path, files: dict[str, str]) -> Server:
     return load_server(server, CATALOG / "recipes")
 
 
-def answer_of(server: Server, completed: Completed | None, scratch: Path) -> Answer:
+def answer_of(server: Server, completed: Completed | None, scratch: Path) -> RegistryAnswer:
     """What the client says; without `completed`, it is missing."""
     declaration = server_declaration(server)
     assert declaration is not None

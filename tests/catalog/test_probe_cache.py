@@ -23,20 +23,17 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 COMMAND = ("tool", "--version")
 
 
-def kept(folder: Path) -> ProbeCache:
+def kept(folder: Path, output: str | None = "tool 1") -> ProbeCache:
+    """A new cache with what an earlier one kept: an output, or that the command failed."""
     cache = ProbeCache(folder / "home" / "probes.json")
-    cache.put(COMMAND, "tool 1")
+    cache.put(COMMAND, output)
     cache.save()
     return ProbeCache(folder / "home" / "probes.json")
 
 
-def test_a_second_call_has_the_output_of_the_first(tmp_path: Path, program: Path) -> None:
-    assert program.is_file()
-    assert kept(tmp_path).get(COMMAND) == "tool 1"
-
-
-def test_a_changed_program_is_probed_again(tmp_path: Path, program: Path) -> None:
+def test_an_output_is_kept_until_its_program_changes(tmp_path: Path, program: Path) -> None:
     cache = kept(tmp_path)
+    assert cache.get(COMMAND) == "tool 1"
     program.write_text("#!/bin/sh\necho a newer one\n")
     assert cache.get(COMMAND) is None
 
@@ -58,8 +55,9 @@ def test_an_old_output_is_probed_again(
     assert ProbeCache(tmp_path / "home" / "probes.json").get(COMMAND) is None
 
 
+@pytest.mark.usefixtures("program")
 @pytest.mark.parametrize("text", ["", "[1]", '{"a": 1}', "not JSON"])
-def test_a_broken_file_is_as_none(tmp_path: Path, program: Path, text: str) -> None:
+def test_a_broken_file_is_as_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "probes.json").write_text(text)
     cache = ProbeCache(tmp_path / "probes.json")
     assert cache.get(COMMAND) is None
@@ -68,39 +66,24 @@ def test_a_broken_file_is_as_none(tmp_path: Path, program: Path, text: str) -> N
     assert json.loads((tmp_path / "probes.json").read_text())
 
 
-def test_a_missing_program_is_not_kept(tmp_path: Path, program: Path) -> None:
+def test_a_missing_program_needs_no_probe_and_is_not_kept(program: Path) -> None:
     cache = ProbeCache(program.parent / "probes.json")
+    assert cache.failed(("no-such-tool",))
     cache.put(("no-such-tool",), "1")
     cache.save()
     assert not (program.parent / "probes.json").exists()
 
 
-def failed(folder: Path) -> ProbeCache:
-    cache = ProbeCache(folder / "home" / "probes.json")
-    cache.put(COMMAND, None)
-    cache.save()
-    return ProbeCache(folder / "home" / "probes.json")
-
-
-def test_a_failure_is_kept_while_nothing_is_installed(tmp_path: Path, program: Path) -> None:
-    assert program.is_file()
-    cache = failed(tmp_path)
+def test_a_failure_is_kept_until_something_is_installed(tmp_path: Path, program: Path) -> None:
+    cache = kept(tmp_path, None)
     assert (cache.failed(COMMAND), cache.get(COMMAND)) == (True, None)
-
-
-def test_a_new_program_makes_failures_be_probed_again(tmp_path: Path, program: Path) -> None:
-    cache = failed(tmp_path)
     (program.parent / "another").touch()
     os.utime(program.parent, ns=(1, 1))
-    assert not cache.failed(COMMAND)
+    assert not ProbeCache(tmp_path / "home" / "probes.json").failed(COMMAND)
 
 
-def test_a_program_that_does_not_exist_needs_no_probe(tmp_path: Path) -> None:
-    assert ProbeCache(tmp_path / "probes.json").failed(("no-such-program-here",))
-
-
-def test_a_dropped_output_is_probed_again(tmp_path: Path, program: Path) -> None:
-    assert program.is_file()
+@pytest.mark.usefixtures("program")
+def test_a_dropped_output_is_probed_again(tmp_path: Path) -> None:
     cache = kept(tmp_path)
     cache.drop(COMMAND)
     assert cache.get(COMMAND) is None

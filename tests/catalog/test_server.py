@@ -73,18 +73,12 @@ def test_fills_recipe_with_defaults_and_values_of_the_manifest(folders: Folders)
     assert fast.env == {"MODE": "production", "SHARED": "manifest 3", "SPEED": "3"}
 
 
-def test_name_has_setting_and_changed_workers(folders: Folders) -> None:
-    server = load(folders, MANIFEST + '[settings.four]\nwhy = "as published"\nworkers = 4\n')
-    assert selection(server).name == "plain"
-    assert selection(server, workers=1).name == "plain"
-    assert selection(server, workers=2).name == "plain:w2"
-    assert selection(server, "four").name == "plain:four"
-    assert selection(server, "four").start.workers == 4
-
-
-def test_names_of_one_run_are_distinct(folders: Folders) -> None:
+def test_a_name_has_the_setting_and_changed_workers(folders: Folders) -> None:
     """Regression: `--setting four --workers 1,2` gave two contenders named `plain:four`."""
     server = load(folders, MANIFEST + '[settings.four]\nwhy = "as published"\nworkers = 4\n')
+    names = [selection(server, workers=workers).name for workers in (None, 1, 2)]
+    assert names == ["plain", "plain", "plain:w2"]
+    assert selection(server, "four").start.workers == 4
     names = [selection(server, "four", workers).name for workers in (1, 2, 4)]
     assert names == ["plain:four:w1", "plain:four:w2", "plain:four"]
 
@@ -134,15 +128,16 @@ def test_fault_names_its_line(folders: Folders, before: str, after: str, fault: 
     assert faults_of(folders, MANIFEST.replace(before, after)) == [fault]
 
 
-def test_rejects_published_row_with_unknown_setting(folders: Folders) -> None:
-    row = '[[published]]\nprotocol = "woo-2016"\nrow = "Go"\nsetting = "four"\n'
-    (fault,) = faults_of(folders, MANIFEST + row)
-    assert "published row 'Go' names setting 'four', but the manifest has none" in fault
-
-
-def test_rejects_setting_named_default(folders: Folders) -> None:
-    (fault,) = faults_of(folders, MANIFEST + '[settings.default]\nwhy = "x"\n')
-    assert "settings.default is reserved for [start]" in fault
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ('[[published]]\nprotocol = "woo-2016"\nrow = "Go"\nsetting = "four"\n',
+         "published row 'Go' names setting 'four', but the manifest has none"),
+        ('[settings.default]\nwhy = "x"\n', "settings.default is reserved for [start]"),
+    ],
+)  # fmt: skip
+def test_rejects_a_setting_that_cannot_be(folders: Folders, lines: str, fault: str) -> None:
+    assert fault in str(faults_of(folders, MANIFEST + lines))
 
 
 def test_unknown_recipe_suggests_the_nearest(folders: Folders) -> None:
@@ -159,18 +154,17 @@ def test_fault_in_a_recipe_names_its_file(folders: Folders) -> None:
     )
 
 
-def test_rejects_parameter_that_the_recipe_does_not_take(folders: Folders) -> None:
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        ('recipe = "family"\nwith = { size = "1", tool = "x" }\n',
+         "2: with.size: recipe 'family' takes tool, level"),
+        ('with = { size = "1" }\n', "1: with.size: needs a recipe that takes it"),
+    ],
+)  # fmt: skip
+def test_rejects_a_parameter_that_no_recipe_takes(folders: Folders, lines: str, fault: str) -> None:
     folders.recipe(RECIPE)
-    parameters = 'with = { size = "1", tool = "x" }\n'
-    assert faults_of(folders, 'recipe = "family"\n' + parameters + MANIFEST) == [
-        "2: with.size: recipe 'family' takes tool, level"
-    ]
-
-
-def test_rejects_parameter_without_a_recipe(folders: Folders) -> None:
-    assert faults_of(folders, 'with = { size = "1" }\n' + MANIFEST) == [
-        "1: with.size: needs a recipe that takes it"
-    ]
+    assert faults_of(folders, lines + MANIFEST) == [fault]
 
 
 def test_rejects_unknown_placeholders_in_all_tables(folders: Folders) -> None:

@@ -69,11 +69,8 @@ def test_unmet_need_has_a_fault(server: Server, host: FakeHost, fault: str) -> N
     assert missing([unmet]) == [unmet]
 
 
-def test_reads_version_from_standard_error(server: Server) -> None:
+def test_reads_version_from_standard_error_and_only_once(server: Server) -> None:
     assert probe(answering(stderr="v19.0.0"), server).fault is None
-
-
-def test_probes_a_need_once(server: Server) -> None:
     host = answering("v18.20.4")
     toolchains = Toolchains(host)
     toolchains.check(server)
@@ -109,33 +106,22 @@ def test_a_kept_output_is_not_probed_again(
     assert probe == Toolchains(first).check(server)[0]
 
 
-def batch(outputs: list[str | None]) -> FakeHost:
-    """A host whose batch of probes printed this."""
-    return answering(json.dumps(outputs))
-
-
-def test_probes_of_many_servers_are_one_process(server: Server) -> None:
-    host = batch(["v18.20.4"])
+@pytest.mark.parametrize(
+    ("printed", "version", "fault", "processes"),
+    [
+        (json.dumps(["v18.20.4"]), "18.20.4", None, 1),
+        (json.dumps([None]), None, "node is not installed", 1),
+        ("v18.20.4", "18.20.4", None, 2),  # no batch prints that
+    ],
+)
+def test_probes_of_many_servers_are_one_process_or_run_one_by_one(
+    server: Server, printed: str, version: str | None, fault: str | None, processes: int
+) -> None:
+    host = answering(printed)
     toolchains = Toolchains(host)
     toolchains.probe_all([server, server])
     (probe,) = toolchains.check(server)
-    assert (probe.version, len(host.calls)) == ("18.20.4", 1)
-
-
-def test_a_probe_that_failed_in_a_batch_is_not_run_again(server: Server) -> None:
-    host = batch([None])
-    toolchains = Toolchains(host)
-    toolchains.probe_all([server])
-    (probe,) = toolchains.check(server)
-    assert (probe.fault, len(host.calls)) == ("node is not installed", 1)
-
-
-def test_probes_run_one_by_one_if_their_batch_did_not_end(server: Server) -> None:
-    host = answering("v18.20.4")  # no batch prints that
-    toolchains = Toolchains(host)
-    toolchains.probe_all([server])
-    (probe,) = toolchains.check(server)
-    assert (probe.version, len(host.calls)) == ("18.20.4", 2)
+    assert (probe.version, probe.fault, len(host.calls)) == (version, fault, processes)
 
 
 SHIPPED = {server.name: server for server in load_catalog(find_root(None)).servers.values()}

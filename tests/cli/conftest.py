@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli import main
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from tests.report.made import MadeRun, made_run
 from tests.servers.contenders import CATALOG
 

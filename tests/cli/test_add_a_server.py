@@ -10,8 +10,16 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from deadheat.catalog.manifest import Build, Manifest, Need, Published, Setting, Start, Version
-from deadheat.cli import COMMANDS, cli
+from deadheat.catalog.manifest import (
+    BuildRules,
+    Manifest,
+    Need,
+    Published,
+    Setting,
+    StartRules,
+    Version,
+)
+from deadheat.cli import SUMMARIES, cli
 from tests.cli.conftest import Deadheat
 
 HERE = Path(__file__).resolve().parents[2]
@@ -26,8 +34,8 @@ COMMAND_LINES = [
 PARTS: dict[str, type[BaseModel]] = {
     "version": Version,
     "needs": Need,
-    "build": Build,
-    "start": Start,
+    "build": BuildRules,
+    "start": StartRules,
     "settings.NAME": Setting,
     "published": Published,
 }
@@ -79,7 +87,7 @@ def test_the_commands_of_the_document_work(
 
 def test_every_command_and_flag_in_the_document_exists() -> None:
     named = re.findall(r"`?deadheat ([a-z]+)([^`\n]*)", DOC)
-    existing = {command for command, _ in named if command in COMMANDS}
+    existing = {command for command, _ in named if command in SUMMARIES}
     assert {"list", "build", "verify", "run"} <= existing
     with click.Context(cli, **cli.context_settings) as ctx:
         for command, rest in named:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console, Group
 
-from deadheat.cli.board_view import board_view, status
-from deadheat.cli.progress_view import progress_view
+from deadheat.cli.progress_view import board_view, progress_view, status
 from deadheat.events import Board, BoardRow, Event, Progress
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.catalog import Server, load_catalog
-from deadheat.cli.install import install_missing
+from deadheat.catalog.toolchain import install_missing
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from deadheat.cli import COMMANDS, cli
-from deadheat.cli.workloads_import import command as import_workload
+from deadheat.cli import SUMMARIES, cli
+from deadheat.cli.workloads import import_command as import_workload
 
 HERE = Path(__file__).resolve().parents[2]
 PAGES = (HERE / "README.md", *sorted((HERE / "docs").glob("*.md")))
@@ -48,7 +48,7 @@ def unknown_flags(words: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("words", LINES)
 def test_the_command_and_its_flags_exist(words: list[str]) -> None:
-    assert words[0] in COMMANDS
+    assert words[0] in SUMMARIES
     assert not unknown_flags(words)
 
 

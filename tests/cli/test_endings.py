@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from tests.host.support import eventually
 
 COMMAND = [sys.executable, "-c", "from deadheat.cli import main; main()"]

@@ -7,8 +7,8 @@ import pytest
 
 import deadheat.cli.calibrate as calibrate
 from deadheat.campaign.calibrate import Calibration
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.results import exit_code_of
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.execution import exit_code_of
 from deadheat.report.model.load import load_view
 from tests.cli.conftest import Deadheat
 from tests.golden.stored import copies_run

@@ -9,12 +9,14 @@ import pytest
 
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.campaign import Plan
+from deadheat.campaign.run import RunContext
 from deadheat.cli import calibrate, capacity, regress
 from deadheat.errors import Unmeasurable
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.measure import review
 from deadheat.measure.world import World
+from deadheat.protocol import SearchProtocol
 from tests.cli.conftest import Deadheat
 from tests.cli.test_regress import BUILD, START, repository
 from tests.cli.test_run import HERE
@@ -109,8 +111,8 @@ def test_capacity_and_calibrate_load_over_the_link(
 ) -> None:
     worlds: list[World] = []
 
-    def find_capacities(world: World, *_: object) -> list[object]:
-        worlds.append(world)
+    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
+        worlds.append(context.world)
         return []
 
     def measured(world: World, *_: object) -> Calibration:

@@ -1,3 +1,4 @@
+import itertools
 import re
 import subprocess
 import sys
@@ -7,14 +8,13 @@ import click
 import pytest
 
 from deadheat import __version__
-from deadheat.cli import COMMANDS, cli
-from deadheat.cli.help import SECTIONS, Command
-from deadheat.cli.summaries import SUMMARIES
-from deadheat.cli.workloads_import import command as import_workload
+from deadheat.cli import SUMMARIES, cli
+from deadheat.cli.help import Command, Flag, Topic
+from deadheat.cli.workloads import import_command as import_workload
 from tests.cli.conftest import Deadheat
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SUMMARIES)
 def test_the_help_of_every_command_ends_with_examples(deadheat: Deadheat, name: str) -> None:
     ended = deadheat(name, "--help")
     assert ended.code == 0
@@ -28,7 +28,7 @@ def test_the_help_of_every_command_ends_with_examples(deadheat: Deadheat, name: 
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command but the groups, with its name."""
     ctx = click.Context(cli, **cli.context_settings)
-    for name in COMMANDS:
+    for name in SUMMARIES:
         command = cli.get_command(ctx, name)
         assert command is not None
         if isinstance(command, click.Group):
@@ -38,19 +38,34 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     yield "workloads import", import_workload
 
 
+def visible(command: click.Command) -> list[click.Option]:
+    every = [param for param in command.params if isinstance(param, click.Option)]
+    return [option for option in every if not option.hidden]
+
+
 @pytest.mark.parametrize(("name", "command"), [*commands()])
-def test_every_option_has_a_help_text_and_a_place(name: str, command: click.Command) -> None:
+def test_every_option_has_a_help_text_and_a_section(name: str, command: click.Command) -> None:
     assert isinstance(command, Command)
     shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
-    _, rows = re.split(rf"^(?:Options|{'|'.join(SECTIONS)}):$", shown, maxsplit=1, flags=re.M)
+    _, rows = re.split(rf"^(?:Options|{'|'.join(Topic)}):$", shown, maxsplit=1, flags=re.M)
     flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", rows.partition("\n  Example")[0], re.M)
-    every = [param for param in command.params if isinstance(param, click.Option)]
-    options = [option for option in every if not option.hidden]
+    options = visible(command)
     assert {*flags, "--help"} == {max(option.opts, key=len) for option in options} | {"--help"}
-    assert all(option.help for option in options)
-    order = [flag for listed in SECTIONS.values() for flag in listed]
-    places = [order.index(flag.removeprefix("--")) for flag in flags]
-    assert places == sorted(places)
+    assert all(option.help and isinstance(option, Flag) for option in options)
+
+
+def test_flags_have_one_section_and_one_order_in_every_command() -> None:
+    sections: dict[str, set[Topic]] = {}
+    before: set[tuple[str, str]] = set()
+    for _, command in commands():
+        flags = [option for option in visible(command) if isinstance(option, Flag)]
+        for flag in flags:
+            sections.setdefault(max(flag.opts, key=len), set()).add(flag.section)
+        for section in Topic:
+            listed = [max(flag.opts, key=len) for flag in flags if flag.section is section]
+            before |= set(itertools.combinations(listed, 2))
+    assert {flag: several for flag, several in sections.items() if len(several) > 1} == {}
+    assert {pair for pair in before if pair[::-1] in before} == set()
 
 
 @pytest.mark.parametrize(("name", "command"), [*commands()])
@@ -66,7 +81,7 @@ def test_a_long_list_of_options_has_sections(deadheat: Deadheat) -> None:
     """`run --help` was one list of 41 options."""
     out = deadheat("run", "--help").out
     headings = re.findall(r"^([A-Z][a-z ]+):$", out, re.M)
-    assert headings == [*SECTIONS]
+    assert headings == [section for section in Topic if section is not Topic.STORED_RUNS]
 
 
 def listed(out: str) -> list[str]:
@@ -76,7 +91,7 @@ def listed(out: str) -> list[str]:
 
 
 def test_the_help_lists_the_commands_in_their_order(deadheat: Deadheat) -> None:
-    assert [line.split()[0] for line in listed(deadheat("--help").out)] == list(COMMANDS)
+    assert [line.split()[0] for line in listed(deadheat("--help").out)] == list(SUMMARIES)
 
 
 def test_no_command_shows_the_help(deadheat: Deadheat) -> None:
@@ -91,7 +106,7 @@ def test_version_is_printed(deadheat: Deadheat) -> None:
 def test_an_unknown_command_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
     ended = deadheat("rum")
     assert ended.code == 2
-    assert "No such command 'rum'. Did you mean run?" in ended.err
+    assert "No such command 'rum'. Did you mean run or resume?" in ended.err
 
 
 def test_no_summary_is_cut_at_80_columns(deadheat: Deadheat) -> None:
@@ -102,7 +117,7 @@ def test_no_summary_is_cut_at_80_columns(deadheat: Deadheat) -> None:
 
 def test_the_listed_summaries_are_those_of_the_commands() -> None:
     ctx = click.Context(cli)
-    commands = {name: cli.get_command(ctx, name) for name in COMMANDS}
+    commands = {name: cli.get_command(ctx, name) for name in SUMMARIES}
     assert {
         name: command.get_short_help_str(200) for name, command in commands.items() if command
     } == SUMMARIES
@@ -112,7 +127,7 @@ def test_the_help_imports_no_command_and_no_numpy() -> None:
     """The list of commands took half a second: it imported all of them."""
     code = (
         "import sys; from deadheat.cli import cli; cli.main(['--help'], standalone_mode=False); "
-        "print([name for name in sys.modules if name in ('numpy', 'pydantic', 'rich') "
+        "print([name for name in sys.modules if name in ('numpy', 'scipy', 'pydantic', 'rich') "
         "or name.startswith('deadheat.report')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

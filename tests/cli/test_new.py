@@ -8,7 +8,7 @@ import pytest
 
 from deadheat.catalog import load_catalog
 from deadheat.catalog.new import without_facts
-from deadheat.cli import workbench
+from deadheat.cli import choice
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG
 
@@ -81,7 +81,7 @@ def test_without_a_catalog_of_the_user_the_current_folder_becomes_one(
     mine.mkdir()
     monkeypatch.chdir(mine)
     monkeypatch.delenv("DEADHEAT_CATALOG")
-    monkeypatch.setattr(workbench, "find_root", lambda given: Path(given or shipped).resolve())
+    monkeypatch.setattr(choice, "find_root", lambda given: Path(given or shipped).resolve())
     made = deadheat("new", "first", "--like", "hello")
     assert (made.code, made.err) == (0, "")
     assert "servers/first/server.toml" in made.out.splitlines()

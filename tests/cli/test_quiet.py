@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.quiet import require_quiet
 from deadheat.errors import Unmeasurable
+from deadheat.measure.quiet import require_quiet
 from deadheat.measure.world import World
 from tests.campaign.fake_world import FakeWorld
 from tests.cli.conftest import Deadheat

@@ -1,4 +1,4 @@
-"""`deadheat run --resume` on real servers."""
+"""`deadheat resume` on real servers."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> No
     before = rows(home, PLACES)
     assert len(before) < 8
     assert "process gone" in deadheat("report", "--list").out
-    ended = deadheat("run", "--resume", killed[:12])
+    ended = deadheat("resume", killed[:12])
     assert ended.ran
     assert rows(home, PLACES)[: len(before)] == before
     assert sorted(tuple(row.values()) for row in rows(home, PLACES)) == [
@@ -83,33 +83,61 @@ def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> No
     details = deadheat("report", killed, "-v").out
     assert re.search(resumption, details)
     assert "4 repetitions of each, one contender after the other, one process for all" in details
-    again = deadheat("run", "--resume", killed)
+    again = deadheat("resume", killed)
     assert again.code == 1
     assert f"run {killed} is complete" in again.err
 
 
 @pytest.mark.parametrize(
-    ("flags", "symptom"),
+    ("words", "symptom"),
     [
         (["--seed", "3"], "--seed would change the run"),
         (["--protocol", "settle"], "--protocol would change the run"),
-        (["-c", "10"], "--connections would change the run"),
+        (["-c", "10"], "-c would change the run"),
         (["--path", "/items"], "--path would change the run"),
-        (["hello"], "a server's name would change the run"),
-        (["--", "./mine", "{port}"], "a command behind `--` would change the run"),
+        (["--more", "1m", "--connections", "3"], "--connections would change the run"),
     ],
 )
-def test_rejects_an_argument_that_would_change_the_run(
-    deadheat: Deadheat, flags: list[str], symptom: str
+def test_rejects_a_flag_that_would_change_the_run(
+    deadheat: Deadheat, words: list[str], symptom: str
 ) -> None:
-    ended = deadheat("run", "--resume", "x", *flags)
+    ended = deadheat("resume", "x", *words)
     assert ended.code == 1
     assert symptom in ended.err
-    assert ended.hint == "omit it, or start a new run without --resume"
+    assert ended.hint == "omit it, or start a new run"
 
 
-def test_rejects_resume_without_a_run(deadheat: Deadheat) -> None:
-    assert deadheat("run", "--resume").code == 2
+@pytest.mark.parametrize(
+    "words", [["x", "hello"], ["x", "--", "./mine", "{port}"], ["x", "--nonsense"]]
+)
+def test_rejects_servers_and_unknown_flags(deadheat: Deadheat, words: list[str]) -> None:
+    assert deadheat("resume", *words).code == 2
+
+
+def test_bug_the_runtime_of_a_run_in_containers_was_refused_when_it_was_resumed(
+    deadheat: Deadheat, run: MadeRun
+) -> None:
+    ended = deadheat("resume", run.run_id, "--runtime", "podman", "--isolate")
+    assert "--runtime podman and --isolate exclude each other" in ended.err
+    for options in (["--runtime", "podman"], ["--isolate"], ["--memory-limit", "1G"]):
+        assert f"run {run.run_id} is complete" in deadheat("resume", run.run_id, *options).err
+
+
+def test_without_a_run_the_last_one_is_meant(deadheat: Deadheat, run: MadeRun) -> None:
+    """Only a run that has spent its budget can have more time: a settled one was offered it."""
+    ended = deadheat("resume")
+    assert (ended.code, f"run {run.run_id} is complete" in ended.err) == (1, True)
+    assert ended.hint == "start a new run"
+    run.end("complete", "budget spent")
+    assert deadheat("resume").hint == (
+        f"`deadheat resume {run.run_id[-4:]} --more 5m` gives it more time, or start a new run"
+    )
+
+
+def test_without_a_store_it_says_how_to_measure(deadheat: Deadheat) -> None:
+    ended = deadheat("resume")
+    assert (ended.code, "does not exist" in ended.err) == (1, True)
+    assert ended.hint.startswith("measure with deadheat run")
 
 
 def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None:
@@ -119,7 +147,7 @@ def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None
     (run,) = rows(home, "SELECT id FROM run")
     with Store(home / "runs.sqlite") as store:
         store.end_run(run["id"], "interrupted", Conclusion())
-    ended = deadheat("run", "--resume", run["id"])
+    ended = deadheat("resume")
     assert ended.code == 1
     assert "does not have the start command of" in ended.err
 
@@ -156,7 +184,7 @@ def test_more_time_continues_a_run_that_spent_its_budget(
     before, starts = rows(home, PLACES), rows(home, "SELECT id FROM instance")
     (run,) = rows(home, "SELECT id, state, conclusion FROM run")
     assert (run["state"], json.loads(run["conclusion"])["why"]) == ("complete", "budget spent")
-    ended = deadheat("run", "--more", "1s", run["id"][-4:])
+    ended = deadheat("resume", run["id"][-4:], "--more", "1s")
     assert ended.ran, ended.err
     (after,) = rows(home, "SELECT id, state, conclusion FROM run")
     assert (after["id"], after["state"]) == (run["id"], "complete")
@@ -170,16 +198,12 @@ def test_more_time_continues_a_run_that_spent_its_budget(
 @pytest.mark.parametrize(
     ("words", "code", "symptom"),
     [
-        (("--more", "1m"), 2, "name one run"),
-        (("--more", "1m", "a", "b"), 2, "name one run"),
-        (("--more", "1m", "none"), 1, "none"),
-        (("--more", "0s", "{run}"), 2, "--more"),
-        (("--more", "1m", "{run}", "--connections", "3"), 1, "--connections would change the run"),
-        (("--more", "1m", "{run}", "--", "./mine", "{port}"), 1, "a command behind `--`"),
+        (("none", "--more", "1m"), 1, "none"),
+        (("{run}", "--more", "0s"), 2, "--more"),
     ],
 )
-def test_rejects_more_time_for_no_run_or_another_one(
+def test_rejects_more_time_for_no_run_or_no_time(
     deadheat: Deadheat, run: MadeRun, words: tuple[str, ...], code: int, symptom: str
 ) -> None:
-    ended = deadheat("run", *(word.replace("{run}", run.run_id) for word in words))
+    ended = deadheat("resume", *(word.replace("{run}", run.run_id) for word in words))
     assert (ended.code, symptom in ended.err) == (code, True), ended.err

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from deadheat.cluster import race
 from deadheat.cluster import record as module
 from deadheat.cluster.on_ray import RayCluster, ray_cluster

@@ -229,9 +229,9 @@ VALUES = st.one_of(
     st.text(max_size=20),
 )
 TARGETS = {
-    "manifests": Target(files(*_manifests("servers/*")), check_manifest, 150),
+    "manifests": Target(files(*_manifests("servers/*")), check_manifest, 80),
     "recipes": Target(files((CATALOG / "recipes/python.toml").read_bytes()), check_recipe, 60),
-    "protocols": Target(files(*_protocols()), check_protocol, 150),
+    "protocols": Target(files(*_protocols()), check_protocol, 80),
     "figures": Target(files(CSV), check_figures, 150),
     "responses": Target(
         st.one_of(
@@ -242,14 +242,14 @@ TARGETS = {
         check_response,
         150,
     ),
-    "bundles": Target(edits(), check_bundle, 20),
-    "bundle-pages": Target(edits(same_length=True), check_bundle_pages, 20),
+    "bundles": Target(edits(), check_bundle, 12),
+    "bundle-pages": Target(edits(same_length=True), check_bundle_pages, 10),
     "bundle-values": Target(
         st.lists(st.tuples(st.integers(0, 1000), VALUES), min_size=1, max_size=3),
         check_bundle_values,
-        30,
+        15,
     ),
-    "stores": Target(edits(same_length=True), check_store, 20),
+    "stores": Target(edits(same_length=True), check_store, 10),
 }
 
 

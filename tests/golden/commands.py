@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from deadheat.cli import COMMANDS as NAMES
+from deadheat.cli import SUMMARIES
 from deadheat.load import find_engine
 from tests.golden.command_line import CommandLine, Output, session
 from tests.golden.stored import AGAIN_ID, REPLAY_ID, copies_run
@@ -73,7 +73,7 @@ def _commands(
 
 def _helps() -> dict[str, Output]:
     outputs: dict[str, Output] = {"help/deadheat.txt": partial(session, ["--help"])}
-    for name in NAMES:
+    for name in SUMMARIES:
         outputs[f"help/{name}.txt"] = partial(session, [name, "--help"])
     outputs["help/deadheat-load.txt"] = _engine_help
     return outputs

@@ -36,7 +36,7 @@ def _interrupted(line: CommandLine) -> str:
     fake.before_slice = interrupt
     first = _in(fake, ["run", "alpha", "beta", *QUICK], line)
     fake.before_slice = lambda *_: None
-    return first + _in(fake, ["run", "--resume", "20"], line)
+    return first + _in(fake, ["resume", "20"], line)
 
 
 def _world(line: CommandLine) -> FakeWorld:
@@ -53,7 +53,7 @@ def _world(line: CommandLine) -> FakeWorld:
 
 def _in(fake: FakeWorld, arguments: list[str], line: CommandLine) -> str:
     name = arguments[0]
-    module = "attempt" if name == "run" else name
+    module = "execution" if name in ("run", "resume") else name
     stores = name != "verify"
     store = ("--store", "runs.sqlite") if stores else ()
     with (

@@ -21,7 +21,7 @@ OBSERVED = (
     (r'\btime="\d+"', 'time="<n>"'),
     (r"(?m)\bafter (?:\d+ min )?-?\d+(?:\.\d)? m?s(?=$|,)", "after <n> s"),
     (r"\bdeadheat report [0-9a-f]{4}\b", "deadheat report <run>"),
-    (r"--resume [0-9a-f]{4}\b", "--resume <run>"),
+    (r"\bdeadheat resume [0-9a-f]{4}\b", "deadheat resume <run>"),
     (r"\bin \d+ s\b", "in <n> s"),
     (r"(?m)(?:^(?:building|built) [\w, ]+(?:\(\d of \d\)|<n> s)\n)+", "<builds in parallel>\n"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python

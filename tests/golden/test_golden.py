@@ -5,10 +5,13 @@ difference in git before committing it.
 """
 
 import difflib
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import made_once
 from tests.golden.command_line import CommandLine
 from tests.golden.outputs import OUTPUTS
 from tests.golden.scrub import FOR_MACHINES, rounded
@@ -19,14 +22,20 @@ ACCEPT = "uv run pytest tests/golden --accept"
 
 
 @pytest.fixture(scope="session")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """A store of every kind of run, made ones and imported ones."""
+def stored(shared_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """A store of every kind of run, made ones and imported ones: this worker's copy."""
+    folder = shared_folder / "golden"
+    ids = folder / "runs.json"
+    with made_once(folder) as is_first:
+        if is_first:
+            runs = make_runs(folder / "runs.sqlite")
+            line = CommandLine(folder, folder, runs)
+            for bundle in (REPLAY, AGAIN, DECAY):
+                line.stdout("import", str(bundle))
+            ids.write_text(json.dumps(runs))
     home = tmp_path_factory.mktemp("home")
-    runs = make_runs(home / "runs.sqlite")
-    line = CommandLine(tmp_path_factory.mktemp("import"), home, runs)
-    for bundle in (REPLAY, AGAIN, DECAY):
-        line.stdout("import", str(bundle))
-    return line
+    shutil.copy(folder / "runs.sqlite", home)
+    return CommandLine(folder, home, json.loads(ids.read_text()))
 
 
 @pytest.fixture

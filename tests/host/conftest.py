@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host import HostError
+from deadheat.host import HostError, ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_of, remove_cgroup
 from deadheat.host.agent.containment import CONTAINMENTS
 from deadheat.host.local import LocalHost
@@ -29,10 +29,41 @@ def containment(request: pytest.FixtureRequest) -> str:
     return name
 
 
+class SharedHost(LocalHost):
+    """One agent for the tests of a file; each test leaves no process to the next one."""
+
+    def __init__(self, containment: str) -> None:
+        super().__init__(containment)
+        self._started: list[str] = []
+
+    def start(self, spec: ProcessSpec, log_path: str) -> str:
+        self._started.append(super().start(spec, log_path))
+        return self._started[-1]
+
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        self._started.append(super().converse(spec, log_path))
+        return self._started[-1]
+
+    def stop_all(self) -> None:
+        for process in self._started:
+            self.stop(process, "SIGKILL", 0)
+        self._started.clear()
+
+
+@pytest.fixture(scope="module")
+def shared_hosts() -> Iterator[dict[str, SharedHost]]:
+    hosts: dict[str, SharedHost] = {}
+    yield hosts
+    for host in hosts.values():
+        host.close()
+
+
 @pytest.fixture
-def host(containment: str) -> Iterator[LocalHost]:
-    with LocalHost(containment) as local:
-        yield local
+def host(containment: str, shared_hosts: dict[str, SharedHost]) -> Iterator[LocalHost]:
+    if containment not in shared_hosts:
+        shared_hosts[containment] = SharedHost(containment)
+    yield shared_hosts[containment]
+    shared_hosts[containment].stop_all()
 
 
 @pytest.fixture

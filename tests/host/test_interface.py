@@ -34,10 +34,7 @@ LOC:   13486005   16955518          0  Local timer interrupts
 )
 def test_the_most_specific_route_that_is_up_names_the_interface(address: str, name: str) -> None:
     assert route_to(ROUTES, address) == name
-
-
-def test_no_route_names_no_interface() -> None:
-    assert route_to(ROUTES.splitlines()[0], "192.168.10.10") is None
+    assert route_to(ROUTES.splitlines()[0], address) is None
 
 
 def test_counts_the_interrupts_of_an_interface_and_of_no_other() -> None:

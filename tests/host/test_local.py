@@ -40,9 +40,6 @@ def test_run_returns_output_exit_code_and_time(host: LocalHost) -> None:
     completed = host.run(ProcessSpec(["sh", "-c", "echo out; echo err >&2; exit 7"]), 60)
     assert (completed.stdout, completed.stderr, completed.exit_code) == ("out\n", "err\n", 7)
     assert completed.elapsed_s > 0
-
-
-def test_run_reports_a_signal_as_a_negative_code(host: LocalHost) -> None:
     assert host.run(ProcessSpec(["sh", "-c", "kill -KILL $$"]), 60).exit_code == -signal.SIGKILL
 
 
@@ -75,14 +72,6 @@ def test_long_output_keeps_head_and_tail_with_a_note(host: LocalHost) -> None:
     assert len(output) - len(note[0]) + int(note[1]) == (20 << 20) + 8
 
 
-def test_invalid_utf8_in_output_is_replaced(host: LocalHost) -> None:
-    assert host.run(ProcessSpec(["printf", r"a\377b"]), 60).stdout == "a\N{REPLACEMENT CHARACTER}b"
-
-
-def test_the_standard_input_of_a_command_is_empty(host: LocalHost) -> None:
-    assert host.run(ProcessSpec(["cat"]), 60).exit_code == 0
-
-
 def test_signals_python_ignores_are_restored(host: LocalHost) -> None:
     status = host.run(ProcessSpec(["cat", "/proc/self/status"]), 60).stdout
     ignored = re.search(r"SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)
@@ -91,12 +80,12 @@ def test_signals_python_ignores_are_restored(host: LocalHost) -> None:
     assert int(ignored.group(1), 16) & ~of_libc == 0
 
 
-def test_run_sets_environment_and_folder(host: LocalHost, tmp_path: Path) -> None:
-    spec = ProcessSpec(["sh", "-c", "echo $GREETING; pwd"], str(tmp_path), {"GREETING": "hello"})
+def test_run_sets_environment_folder_and_cpus_and_gives_no_input(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    code = "echo $GREETING; pwd; cat"
+    spec = ProcessSpec(["sh", "-c", code], str(tmp_path), {"GREETING": "hello"})
     assert host.run(spec, 60).stdout == f"hello\n{tmp_path}\n"
-
-
-def test_run_pins_to_cpus(host: LocalHost) -> None:
     cpu = host.fingerprint().cpu.allowed[-1]
     assert host.run(python(PRINT_CPUS, cpus=[cpu]), 60).stdout == f"[{cpu}]\n"
 
@@ -224,15 +213,12 @@ def test_a_missing_program_is_named(host: LocalHost, tmp_path: Path, method: str
     assert caught.value.hint == "install it, or put its folder on PATH"
 
 
-def test_a_missing_interpreter_is_reported_as_such(host: LocalHost, tmp_path: Path) -> None:
+def test_other_reasons_for_a_failed_start_are_named(host: LocalHost, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
     with pytest.raises(HostError, match="its interpreter or loader does not exist"):
         host.run(ProcessSpec([str(script)]), 1)
-
-
-def test_other_reasons_for_a_failed_start_are_named(host: LocalHost, tmp_path: Path) -> None:
     with pytest.raises(HostError, match="cannot start in /no/such/folder: No such file"):
         host.run(ProcessSpec(["true"], cwd="/no/such/folder"), 1)
     with pytest.raises(HostError, match="cannot pin to CPUs 9999: this host allows"):
@@ -241,11 +227,8 @@ def test_other_reasons_for_a_failed_start_are_named(host: LocalHost, tmp_path: P
         host.run(ProcessSpec([str(tmp_path)]), 1)
     with pytest.raises(HostError, match="cannot write the log /no/such/folder/log"):
         host.start(ProcessSpec(["true"]), "/no/such/folder/log")
-    with pytest.raises(HostError, match="no process 17: unknown"):
-        host.usage("17")
-
-
-def test_an_unknown_signal_is_named(host: LocalHost, tmp_path: Path) -> None:
+    with pytest.raises(HostError, match="no process nothing: unknown"):
+        host.usage("nothing")
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
     with pytest.raises(HostError, match="no such signal: SIGNOPE"):
         host.stop(process, "SIGNOPE", 1)
@@ -277,7 +260,10 @@ def test_agent_and_server_have_their_own_sessions(host: LocalHost) -> None:
     assert os.getsid(host._agent.pid) == host._agent.pid
 
 
-def test_a_character_across_head_and_tail_is_kept(host: LocalHost) -> None:
+def test_invalid_utf8_is_replaced_and_a_character_across_head_and_tail_kept(
+    host: LocalHost,
+) -> None:
+    assert host.run(ProcessSpec(["printf", r"a\377b"]), 60).stdout == "a\N{REPLACEMENT CHARACTER}b"
     half = CAPTURE_BYTES_MAX // 2
     code = f"import sys; sys.stdout.buffer.write(b'x' * ({half} - 1) + '\u00e9'.encode())"
     assert host.run(python(code), 60).stdout == "x" * (half - 1) + "\u00e9"

@@ -42,7 +42,7 @@ def server(serve: Callable[[socket.socket], None]) -> Iterator[tuple[str, int]]:
         thread.join()
 
 
-def test_an_exchange_reads_until_the_connection_is_closed(host: LocalHost) -> None:
+def test_an_exchange_ends_with_the_connection_or_after_silence(host: LocalHost) -> None:
     def echo_and_close(connection: socket.socket) -> None:
         connection.sendall(b"you said: " + connection.recv(100))
         connection.close()
@@ -50,9 +50,6 @@ def test_an_exchange_reads_until_the_connection_is_closed(host: LocalHost) -> No
     with server(echo_and_close) as address:
         exchange = host.exchange(address, b"\x00\xff hi", 60, 60)
     assert (exchange.received, exchange.closed) == (b"you said: \x00\xff hi", True)
-
-
-def test_an_exchange_ends_after_silence(host: LocalHost) -> None:
     with server(lambda connection: connection.sendall(b"hello")) as address:
         exchange = host.exchange(address, b"hi", 2, 60)
     assert (exchange.received, exchange.closed) == (b"hello", False)
@@ -129,24 +126,21 @@ def start_listener(host: LocalHost, folder: Path, port: int, address: str = "127
     return process
 
 
-def test_lists_the_listening_sockets_of_a_tree(host: LocalHost, tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_lists_the_listening_sockets_of_a_tree(
+    host: LocalHost, tmp_path: Path, address: str
+) -> None:
     port = host.free_port()
-    process = start_listener(host, tmp_path, port)
+    process = start_listener(host, tmp_path, port, address)
     listeners = host.listeners(process, port)
+    members = host.members(process)
+    assert members == host.members(process), "with their start times"
+    assert len(members) == 2
     host.stop(process, "SIGKILL", 0)
     most = int(Path("/proc/sys/net/core/somaxconn").read_text())
-    backlog = min(BACKLOG, most)
-    own = [Listener("127.0.0.1", port, backlog=backlog)]
+    own = [Listener(address, port, backlog=min(BACKLOG, most))]
     assert listeners == Listeners(own, [], complete=True, backlog_max=most)
-
-
-def test_lists_a_listening_socket_of_ipv6(host: LocalHost, tmp_path: Path) -> None:
-    port = host.free_port()
-    process = start_listener(host, tmp_path, port, "::1")
-    listeners = host.listeners(process, port)
-    host.stop(process, "SIGKILL", 0)
-    assert [str(each) for each in listeners.own] == [f"[::1]:{port}"]
-    assert listeners.own[0].backlog == min(BACKLOG, listeners.backlog_max or 0)
+    assert str(own[0]) == (f"[::1]:{port}" if address == "::1" else f"127.0.0.1:{port}")
 
 
 def test_a_kernel_without_sock_diag_shows_no_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,38 +175,21 @@ def test_names_another_process_that_listens_on_a_port(host: LocalHost, tmp_path:
     assert other.process.startswith("python")
 
 
-def test_says_that_sockets_cannot_be_seen_in_a_sandbox_without_them(
+def test_says_that_sockets_of_another_user_or_in_a_sandbox_cannot_be_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(agent_listeners, "sockets_of", lambda _: None)
+    assert not agent_listeners.listeners([os.getpid()], 80)["complete"]
     monkeypatch.setattr(agent_listeners, "listening_sockets", dict)
     listeners = agent_listeners.listeners([], 80)
     assert (listeners["own"], listeners["others"], listeners["complete"]) == ([], [], False)
 
 
-def test_says_that_the_sockets_of_another_user_cannot_be_seen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(agent_listeners, "sockets_of", lambda _: None)
-    assert not agent_listeners.listeners([os.getpid()], 80)["complete"]
-
-
-def test_the_members_of_a_tree_keep_their_start_times(host: LocalHost, tmp_path: Path) -> None:
-    port = host.free_port()
-    process = start_listener(host, tmp_path, port)
-    members = host.members(process)
-    assert members == host.members(process)
-    host.stop(process, "SIGKILL", 0)
-    assert len(members) == 2
-
-
-def test_free_ports_are_free_and_distinct(host: LocalHost) -> None:
+def test_free_ports_are_distinct_and_outside_the_range_of_client_ports(host: LocalHost) -> None:
     ports = [host.free_port() for _ in range(50)]
     assert len(set(ports)) == 50
     for port in ports:
         socket.create_server(("127.0.0.1", port)).close()
-
-
-def test_free_ports_are_outside_the_range_of_client_ports(host: LocalHost) -> None:
     low, high = map(int, (host.fingerprint().sysctl["net.ipv4.ip_local_port_range"] or "").split())
     if low <= 10_000 and high == 65_535:
         pytest.skip("all ports of this host are in the range")

@@ -48,24 +48,17 @@ def marks(tmp_path: Path) -> Path:
     return folder
 
 
-def test_nothing_survives_a_stop(host: LocalHost, marks: Path, tmp_path: Path) -> None:
-    process = host.start(adversary(marks), log(tmp_path))
-    wait_for_marks(marks)
-    assert len(living(marks)) == TREE_SIZE
-    exited = host.stop(process, "SIGTERM", deadline_s=0.1)
-    assert exited.killed
-    assert exited.exit_code is None
-    assert exited.survivors == TREE_SIZE
-    assert living(marks) == []
-
-
-def test_nothing_survives_a_stop_of_a_frozen_tree(
-    host: LocalHost, marks: Path, tmp_path: Path
+@pytest.mark.parametrize("frozen", [False, True])
+def test_nothing_survives_a_stop(
+    host: LocalHost, marks: Path, tmp_path: Path, frozen: bool
 ) -> None:
     process = host.start(adversary(marks), log(tmp_path))
     wait_for_marks(marks)
-    host.freeze(process)
-    assert host.stop(process, "SIGTERM", deadline_s=0.1).survivors == TREE_SIZE
+    assert len(living(marks)) == TREE_SIZE
+    if frozen:
+        host.freeze(process)
+    exited = host.stop(process, "SIGTERM", deadline_s=0.1)
+    assert (exited.killed, exited.exit_code, exited.survivors) == (True, None, TREE_SIZE)
     assert living(marks) == []
 
 
@@ -89,8 +82,10 @@ def test_orphans_of_a_run_that_ends_are_killed(host: LocalHost, marks: Path) -> 
 def test_nothing_survives_close(containment: str, marks: Path, tmp_path: Path) -> None:
     with LocalHost(containment) as host:
         host.start(adversary(marks), log(tmp_path))
+        agent = host._agent.pid
         wait_for_marks(marks)
     assert living(marks) == []
+    assert cgroups_of(agent) == []
 
 
 HARNESS = """
@@ -152,8 +147,16 @@ def keepers(agent: int) -> list[int]:
 
 
 @apart_from_sweeps
-def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("frozen", [False, True])
+def test_nothing_survives_a_killed_agent(
+    containment: str, marks: Path, tmp_path: Path, frozen: bool
+) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
+    assert harness.stdin is not None
+    assert harness.stdout is not None
+    if frozen:
+        harness.stdin.write("freeze\n")
+        harness.stdout.readline()
     with end_of(agent):
         os.kill(agent, signal.SIGKILL)
     eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
@@ -175,49 +178,20 @@ def test_nothing_survives_a_killed_agent_with_its_harness(
 
 
 @apart_from_sweeps
-def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
-    containment: str, marks: Path, tmp_path: Path
-) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
-    assert harness.stdin is not None
-    assert harness.stdout is not None
-    harness.stdin.write("freeze\n")
-    harness.stdout.readline()
-    with end_of(agent):
-        os.kill(agent, signal.SIGKILL)
-    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
-    harness.kill()
-    harness.communicate()
-
-
-@apart_from_sweeps
 @in_cgroups
-def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(
-    containment: str, marks: Path, tmp_path: Path
-) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
-    (keeper,) = keepers(agent)
-    with end_of(keeper), end_of(agent):
-        os.kill(agent, signal.SIGKILL)
-    harness.kill()
-    harness.communicate()
-    assert cgroups_of(agent) == []
-
-
-@apart_from_sweeps
-@in_cgroups
-def test_a_keeper_outlives_the_signals_that_end_a_session(
+def test_a_keeper_outlives_the_end_of_a_session_and_leaves_no_cgroup(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
     (keeper,) = keepers(agent)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         os.kill(keeper, number)
-    with end_of(agent):
+    with end_of(keeper), end_of(agent):
         os.kill(agent, signal.SIGKILL)
-    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
     harness.kill()
     harness.communicate()
+    assert living(marks) == []
+    assert cgroups_of(agent) == []
 
 
 @apart_from_sweeps
@@ -261,14 +235,6 @@ def test_a_sweep_keeps_the_trees_of_a_living_agent(
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
     LocalHost(containment).close()
     assert host.alive(process) is None
-
-
-def test_no_cgroup_is_left_behind(marks: Path, tmp_path: Path) -> None:
-    with LocalHost() as host:
-        host.start(adversary(marks), log(tmp_path))
-        agent = host._agent.pid
-        wait_for_marks(marks)
-    assert cgroups_of(agent) == []
 
 
 def cgroups_of(agent: int) -> list[Path]:

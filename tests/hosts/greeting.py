@@ -99,6 +99,6 @@ def write_catalog(folder: Path) -> None:
     (folder / "protocols" / "sliced.toml").write_text(SLICED)
 
 
-def started(bed: Bed, catalog: Path, *words: str) -> "subprocess.Popen[str]":
+def started(bed: Bed, catalog: Path, *words: str, command: str = "run") -> "subprocess.Popen[str]":
     where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
-    return bed.deadheat("run", "--catalog", str(catalog), *where, *words)
+    return bed.deadheat(command, "--catalog", str(catalog), *where, *words)

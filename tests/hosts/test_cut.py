@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from deadheat.cli.link_return import await_link
+from deadheat.cli.execution import await_link
 from deadheat.host.ssh import SILENCE_S
 from deadheat.store import Conclusion, Store, StoredRun, read_run
 from deadheat.store.listing import RunSummary, run_summaries
@@ -104,8 +104,8 @@ def test_a_run_whose_link_stayed_away_can_be_resumed(bed: Bed, catalog: Path) ->
     acknowledged = trials(path)
     assert acknowledged
     assert "the connection was lost, and was not back within 1 s" in err
-    assert f"deadheat run --resume {run_argument(run.id, path)}" in err
-    resumed = started(bed, catalog, "--resume", run.id)
+    assert f"deadheat resume {run_argument(run.id, path)}" in err
+    resumed = started(bed, catalog, run.id, command="resume")
     try:
         await_more_trials(path, resumed)
         end(resumed)

@@ -17,8 +17,8 @@ SHORT_S, LONG_S = 0.01, 0.03  # one way
 CONNECTIONS = (1, 4)  # the backlog of the small server is 5
 HARNESS = """
 import json, sys
-from deadheat.cli.hosts import Hosts
-from deadheat.cli.two_hosts import two_hosts
+from deadheat.measure.hosts import Hosts
+from deadheat.measure.hosts import two_hosts
 from deadheat.load import LoadSpec
 from deadheat.measure.link import load_null_server, measure_link
 with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:

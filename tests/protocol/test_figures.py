@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
 
 HERE = Path(__file__).resolve().parents[2]
 TABLE = """\
@@ -14,7 +14,7 @@ Beta,10,99,1,another page
 """
 
 
-def read(folder: Path, text: str) -> Figures:
+def read(folder: Path, text: str) -> PublishedFigures:
     path = folder / "blog.csv"
     path.write_text(text)
     return read_figures(path)

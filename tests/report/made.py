@@ -1,5 +1,6 @@
 """Made runs: a store filled through its API with trials of known rates."""
 
+import functools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from deadheat.host import fake
-from deadheat.host.fingerprint import Fingerprint, IdleCpus
+from deadheat.host.fingerprint import Fingerprint, IdleState
 from deadheat.protocol import Fixed, Repetitions, Settle, StoredProtocol
 from deadheat.protocol.model import STORED_KINDS
 from deadheat.store import Conclusion, Gate, Store, TrialRecord
@@ -45,7 +46,7 @@ FINGERPRINT = fake.FINGERPRINT.model_copy(
             update={
                 "model": "Made CPU",
                 "virtual_machine": True,
-                "idle": IdleCpus(driver="haltpoll", wake_up_us=0, hindrance=None),
+                "idle": IdleState(driver="haltpoll", wake_up_us=0, hindrance=None),
             }
         ),
         "kernel": "6.1.0",
@@ -70,6 +71,7 @@ def made_protocol(values: Mapping[str, Any]) -> StoredProtocol:
     return model.model_validate({**known, "kind": kind, "workloads": workloads})
 
 
+@functools.cache  # a race has hundreds of trials with the same one
 def histogram(requests: int, median_us: int = 1000) -> str:
     """A distribution with a tail: the median, and a hundredth of the requests ten times slower."""
     made = HdrHistogram(1, 3_600_000_000, 3)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat import report
-from deadheat.intervals import is_known
-from deadheat.report import format
+from deadheat import numbers, report
+from deadheat.numbers import is_known
 from deadheat.report.findings.analysis import Analysis, AtLeast, Standing, analyze, at_least
 from deadheat.report.findings.conclusion import answer, conclusions, difference
 from deadheat.report.findings.next_step import Source
@@ -307,7 +306,7 @@ def test_a_sentence_prints_it_as_unknown(tmp_path: Path) -> None:
     _, analysis = with_wide_interval(tmp_path, 0.0, math.inf)
     row = second(analysis).row
     assert row is not None
-    assert difference(row.ratio_to_leader).endswith(f"% {format.UNKNOWN}")
+    assert difference(row.ratio_to_leader).endswith(f"% {numbers.UNKNOWN}")
     assert isinstance(row.ratio_to_leader, RatioInterval)
 
 

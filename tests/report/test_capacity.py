@@ -39,13 +39,13 @@ def searched(path: Path, **values: Any) -> MadeRun:
     return run
 
 
-def text_of(run: MadeRun, format: str) -> str:
-    return write(load_view(run.store, run.run_id), format, verbose=True)
+def text_of(run: MadeRun, format_name: str) -> str:
+    return write(load_view(run.store, run.run_id), format_name, verbose=True)
 
 
-@pytest.mark.parametrize("format", ["terminal", "md"])
-def test_a_capacity_run_has_rates_and_no_ranking(tmp_path: Path, format: str) -> None:
-    text = text_of(searched(tmp_path), format)
+@pytest.mark.parametrize("format_name", ["terminal", "md"])
+def test_a_capacity_run_has_rates_and_no_ranking(tmp_path: Path, format_name: str) -> None:
+    text = text_of(searched(tmp_path), format_name)
     assert "rank" not in text
     assert "no order" not in text
     assert "2 trials at offered rates" in text

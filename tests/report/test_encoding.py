@@ -26,8 +26,8 @@ import sys
 from deadheat.cli import main
 
 store, *formats = sys.argv[1:]
-for format in formats:
-    asked = [format] if format == "--list" else ["--format", format]
+for format_name in formats:
+    asked = [format_name] if format_name == "--list" else ["--format", format_name]
     sys.argv = ["deadheat", "report", *asked, "--store", store]
     try:
         main()
@@ -57,9 +57,9 @@ def test_no_output_is_too_poor_for_a_report(stored: MadeRun, encoding: str) -> N
     )
     *written, rest = shown.stdout.split(bytes(1))
     assert rest == b""
-    for format, output in zip(FORMATS, written, strict=True):
-        text = output.decode("utf-8" if format in ("md", "csv") else encoding)
-        assert stored.run_id[-4:] in text, format
-        if format == "terminal":
+    for format_name, output in zip(FORMATS, written, strict=True):
+        text = output.decode("utf-8" if format_name in ("md", "csv") else encoding)
+        assert stored.run_id[-4:] in text, format_name
+        if format_name == "terminal":
             assert re.search(r"/ +\|(alpha|beta)", text)
             assert "\\u5927" in text

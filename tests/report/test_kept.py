@@ -51,8 +51,8 @@ def merges(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def shown(store: Store, run_id: str, format: str = "json") -> str:
-    return report.write(load_view(store, run_id, whole=format == "json"), format)
+def shown(store: Store, run_id: str, format_name: str = "json") -> str:
+    return report.write(load_view(store, run_id, whole=format_name == "json"), format_name)
 
 
 def entries(run_id: str) -> dict[str, list[str]]:
@@ -60,17 +60,17 @@ def entries(run_id: str) -> dict[str, list[str]]:
     return read
 
 
-@pytest.mark.parametrize(("bundle", "format"), BUNDLES.items())
+@pytest.mark.parametrize(("bundle", "format_name"), BUNDLES.items())
 def test_a_report_of_what_is_kept_is_that_of_the_trials(
-    bundle: str, format: str, monkeypatch: pytest.MonkeyPatch
+    bundle: str, format_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_bundle(RESULTS / f"{bundle}.deadheat") as store:
         (run_id,) = (row["id"] for row in store.rows("SELECT id FROM run"))
         monkeypatch.setattr(kept, "TRIALS_MIN", 10**9)
-        expected = shown(store, run_id, format)
+        expected = shown(store, run_id, format_name)
         assert not kept_path(run_id).exists()
         monkeypatch.setattr(kept, "TRIALS_MIN", 1)
-        assert shown(store, run_id, format) == expected
+        assert shown(store, run_id, format_name) == expected
         assert kept_path(run_id).exists()
 
         def unexpected(*_: object) -> None:
@@ -78,7 +78,7 @@ def test_a_report_of_what_is_kept_is_that_of_the_trials(
 
         monkeypatch.setattr(slice_fit, "_worked_out", unexpected)
         monkeypatch.setattr(kept.Kept, "put", unexpected)
-        assert shown(store, run_id, format) == expected
+        assert shown(store, run_id, format_name) == expected
 
 
 def test_the_first_report_of_an_imported_run_works_nothing_out(

@@ -221,7 +221,7 @@ def test_a_rate_that_is_not_known_well_is_open(tmp_path: Path) -> None:
         p for p in points(view, analyze(view), Source.stored(view)) if p.topic == "OPEN"
     ]
     assert open_point.text == "the rate is not known to 3 %"
-    assert open_point.command.startswith("deadheat run --more ")
+    assert open_point.command.startswith("deadheat resume ")
 
 
 def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deadheat import report
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.profile import Profile, profile, sentences
@@ -18,7 +18,6 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import draw
 from deadheat.stats.change import Outcome
-from deadheat.store import StoreError
 from tests.report.made import SETTLE, MadeRun, made_run
 
 WORKLOADS = [{"name": name} for name in ("hello", "route", "wait")]

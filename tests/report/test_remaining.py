@@ -61,8 +61,8 @@ def test_a_closer_pair_has_the_difference_that_an_hour_settles(tmp_path: Path) -
     (pair,) = open_points(view)
     assert re.search(r"  below \d+\.\d %: too close to settle in an hour$", pair.figures)
     assert minutes_of(pair.command) <= 60
-    for format in ("terminal", "md"):
-        text = " ".join(report.write(view, format).split())
+    for format_name in ("terminal", "md"):
+        text = " ".join(report.write(view, format_name).split())
         assert "too close to settle in an hour" in text
     verbose = " ".join(report.write(view, "terminal", verbose=True).split())
     assert re.search(r"apart; below [\d.]+ %: too close to settle in an hour", verbose)

@@ -12,9 +12,9 @@ from deadheat import report
 from deadheat.errors import DeadheatError
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
-from deadheat.serve.document import Document, document_of, packed_document
+from deadheat.serve.document import PackedDocument, document_of, packed_document
 from deadheat.serve.servers import points
-from deadheat.store import Imported, Store
+from deadheat.store import ImportedFrom, Store
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
@@ -88,13 +88,18 @@ def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.Monke
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
+def made_here(store_path: Path, run_id: str) -> PackedDocument:
+    """In this process, which is faster than in one of its own."""
+    return PackedDocument(packed_document(store_path, run_id), 1.0)
+
+
 def test_a_running_run_is_not_read_again_at_each_fetch(run: MadeRun) -> None:
     """Each fetch made the document of a running run again, on the machine that was measuring."""
     made: list[str] = []
 
-    def make(store_path: Path, run_id: str) -> Document:
+    def make(store_path: Path, run_id: str) -> PackedDocument:
         made.append(run_id)
-        return Document(packed_document(store_path, run_id), 1.0)
+        return made_here(store_path, run_id)
 
     ticks = iter(range(100))
     now_s = [0.0]
@@ -142,7 +147,7 @@ def test_a_document_that_takes_too_long_is_given_up(
 
 
 def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:
-    documents = live.Documents(clock=lambda: 0.0)  # they take no time, so there is no rest
+    documents = live.Documents(made_here, lambda: 0.0)  # they take no time: there is no rest
     second = MadeRun(run.store)
     second.contender("alpha")
     before = documents.of(run.store, second.run_id)
@@ -196,7 +201,7 @@ def test_rejects_a_foreign_host_name(client: TestClient) -> None:
 
 def test_a_server_page_marks_imported_runs(tmp_path: Path, run: MadeRun) -> None:
     with Store(tmp_path / "other.sqlite") as store:
-        store.take(run.store, run.run_id, Imported(at="2026-11-22", bundle="x.deadheat"))
+        store.take(run.store, run.run_id, ImportedFrom(at="2026-11-22", bundle="x.deadheat"))
     with TestClient(make_app(tmp_path / "other.sqlite"), base_url="http://localhost") as other:
         assert f"{run.run_id}</a>, imported" in other.get("/servers/alpha").text
     with TestClient(make_app(run.store.path), base_url="http://localhost") as own:

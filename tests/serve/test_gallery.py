@@ -19,10 +19,9 @@ PNG = b"\x89PNG"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not built: make page")
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> MadeRun:
+def two_runs(folder: Path) -> MadeRun:
     """Two runs in one store: alpha and beta are in both, the hostile name in the first."""
-    first = made_run(tmp_path / "runs.sqlite")
+    first = made_run(folder / "runs.sqlite")
     first.race({"alpha": 9000, "beta": 3000, HOSTILE: 1000}, levels=(10, 100))
     first.contender("broken")
     first.trial("broken", 5.0, gates=failed())
@@ -33,8 +32,21 @@ def run(tmp_path: Path) -> MadeRun:
     return first
 
 
+@pytest.fixture
+def run(tmp_path: Path) -> MadeRun:
+    return two_runs(tmp_path)
+
+
 def site(run: MadeRun, *arguments: str) -> Result:
     return CliRunner().invoke(cli, ["site", "--store", str(run.store.path), *arguments])
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That of `two_runs`, which several tests read."""
+    folder = tmp_path_factory.mktemp("site")
+    assert site(two_runs(folder), "-o", str(folder / "gallery")).exit_code == 0
+    return folder / "gallery"
 
 
 class Links(HTMLParser):
@@ -59,35 +71,24 @@ def links(page: Path) -> Links:
     return parser
 
 
-def test_every_page_is_reached_from_the_index_by_links_to_files(
-    run: MadeRun, tmp_path: Path
-) -> None:
-    folder = tmp_path / "gallery"
-    assert site(run, "-o", str(folder)).exit_code == 0
-    reached, waiting = set(), [folder / "index.html"]
+def test_every_page_is_reached_from_the_index_by_links_to_files(gallery: Path) -> None:
+    reached, waiting = set(), [gallery / "index.html"]
     while waiting:
         page = waiting.pop().resolve()
         if page in reached:
             continue
         reached.add(page)
         waiting += [page.parent / href for href in links(page).hrefs if not href.startswith("#")]
-    assert reached == {path.resolve() for path in folder.rglob("*.html")}
+    assert reached == {path.resolve() for path in gallery.rglob("*.html")}
     assert len(reached) == 1 + 2 + 4 + 3  # the index, runs, servers, pairs of ranked servers
 
 
-def test_pages_load_nothing(run: MadeRun, tmp_path: Path) -> None:
-    site(run, "-o", str(tmp_path / "gallery"))
-    for page in (tmp_path / "gallery").rglob("*.html"):
+def test_pages_load_nothing_and_foreign_names_are_text_in_them(gallery: Path) -> None:
+    for page in gallery.rglob("*.html"):
         assert all(address.startswith("data:") for address in links(page).loaded), page
         assert "default-src 'none'" in page.read_text(encoding="utf-8")
-
-
-def test_foreign_names_become_text_and_stay_in_the_folder(run: MadeRun, tmp_path: Path) -> None:
-    folder = tmp_path / "gallery"
-    site(run, "-o", str(folder))
-    for page in folder.rglob("*.html"):
         assert "<img" not in page.read_text(encoding="utf-8")
-    assert {path.parent.name for path in folder.rglob("*.html")} == {
+    assert {path.parent.name for path in gallery.rglob("*.html")} == {
         "gallery",
         "runs",
         "servers",
@@ -95,10 +96,8 @@ def test_foreign_names_become_text_and_stay_in_the_folder(run: MadeRun, tmp_path
     }
 
 
-def test_a_comparison_shows_every_run_of_both(run: MadeRun, tmp_path: Path) -> None:
-    folder = tmp_path / "gallery"
-    site(run, "-o", str(folder))
-    page = (folder / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
+def test_a_comparison_shows_every_run_of_both(gallery: Path) -> None:
+    page = (gallery / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
     assert page.count("faster than beta [") >= 3  # two levels, and one in the second run
     assert page.count('<a href="../runs/') == 3
     title = re.search("<h1[^>]*>([^<]*)</h1>", page)

@@ -13,7 +13,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, load_catalog, selection
-from deadheat.cli.one_host import local_world
+from deadheat.measure.hosts import local_world
 from deadheat.measure import inspection, lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import inspect
@@ -27,7 +27,6 @@ FASTEST_BUILDS = {
     "cargo": "rust-hyper",
     "erlc": "erlang-mochiweb",
     "go-module": "go-net-http",
-    "jdk": "java-jdk-httpserver",
     "maven-javac": "java-netty",
     "nginx": "nginx-static",
     "npm": "bun-serve",
@@ -42,6 +41,7 @@ QUICK_BUILDS = {
     "MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 NOT_TESTED = {
+    "jdk": "maven-javac extends it",
     "maven-kotlinc": "the Kotlin compiler takes a minute",
     "maven-scalac": "the Scala compiler takes minutes",
     "mix": "its registry cannot be reached from the build machine",
@@ -67,8 +67,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def builder(world: World, tmp_path_factory: pytest.TempPathFactory) -> Builder:
-    return Builder(world.server_host, tmp_path_factory.mktemp("builds"))
+def builder(world: World, shared_folder: Path) -> Builder:
+    return Builder(world.server_host, shared_folder / "builds")
 
 
 def built(builder: Builder, world: World, *selections: Selection) -> list[Candidate]:

@@ -13,7 +13,7 @@ import pytest
 from bench.clean_root import clean_root, make_base, unavailable, unreachable
 from bench.install_lines import trials
 from deadheat.catalog import Catalog, Toolchains, load_catalog, missing
-from deadheat.cli.install import install_missing
+from deadheat.catalog.toolchain import install_missing
 
 ROOT = Path(__file__).resolve().parents[2]
 EIGHT = re.search(r"^FIRST_EIGHT := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)

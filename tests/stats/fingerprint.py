@@ -17,18 +17,16 @@ import numpy as np
 
 from deadheat.report import load_view, write
 from deadheat.stats.agreement import compare
-from deadheat.stats.changepoint import change_points
 from deadheat.stats.distributions import Floats
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.repetitions import differ
 from deadheat.stats.settling import settling
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.steady import read
 from deadheat.stats.trend import trend
 from deadheat.stats.unpaired import change
-from deadheat.stats.usl import fit_scaling
 from deadheat.stats.warm_rule import Compiler, Rule
 from deadheat.stats.warm_windows import Windows
 from deadheat.store import Store
@@ -52,7 +50,7 @@ class Fingerprint:
 def fingerprint(store: Path) -> Fingerprint:
     decisions: dict[str, Any] = {}
     figures: dict[str, list[float]] = {}
-    cases = (*_rankings(), *_slice_models(), *_series(), *_scaling(), *_comparisons())
+    cases = (*_rankings(), *_slice_models(), *_series(), *_comparisons())
     for name, decided, computed in cases:
         decisions[name] = decided
         figures[name] = [float(value) for value in computed]
@@ -94,7 +92,7 @@ def _rankings() -> Iterator[Case]:
         )
 
 
-def _slice_races() -> Iterator[tuple[str, Slices]]:
+def _slice_races() -> Iterator[tuple[str, SliceArrays]]:
     mixed = Field.mixed(LOG_MEANS)
     even = Field.copies(len(NAMES), instance_sd=0.01)
     unequal = Schedule(24, 3, last_round=(9, *(24,) * (len(NAMES) - 1)))
@@ -169,7 +167,6 @@ def _series() -> Iterator[Case]:
                 {
                     "steady": (steady.verdict, steady.kind, steady.start),
                     "settled": (settled.settled, settled.excluded),
-                    "changes": change_points(values),
                     "falls": slope.high < -1e-12,
                     "grows": slope.low > 1e-12,
                 },
@@ -178,31 +175,6 @@ def _series() -> Iterator[Case]:
                     *(slope.per_step, slope.low, slope.high),
                 ],
             )
-
-
-def _scaling() -> Iterator[Case]:
-    for levels in ((1, 2, 4), (1, 2, 3, 5, 8), (1, 2, 4, 6, 8, 12, 16)):
-        n = np.array(levels, dtype=float)
-        for sigma, kappa in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.01), (0.1, 0.01), (1.0, 0.0)):
-            exact = 1000 / 3 * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
-            noise = np.exp(np.random.default_rng(13).normal(0, 0.02, (6, len(n))))
-            for rates, how in (
-                (exact[None], "once"),
-                (np.repeat(exact[None], 6, axis=0), "without noise"),
-                (exact * noise, "with noise"),
-            ):
-                fit = fit_scaling(n, rates, resamples=20)
-                estimates = (fit.rate_of_one, fit.contention, fit.coherency, fit.peak_workers)
-                yield (
-                    f"scaling: {levels}, {sigma}, {kappa} {how}",
-                    {
-                        "peak": fit.has_peak,
-                        "limited": bool(np.isfinite(fit.speedup_limit)),
-                        "above zero": [estimate.above_zero for estimate in estimates],
-                        "zero": [estimate.value == 0 for estimate in estimates],
-                    },
-                    [x for estimate in estimates for x in asdict(estimate).values()],
-                )
 
 
 def _comparisons() -> Iterator[Case]:

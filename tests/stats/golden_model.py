@@ -18,7 +18,7 @@ import numpy as np
 
 from deadheat.report import load_view
 from deadheat.stats.slice_model import ModelFit, fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race
@@ -34,7 +34,7 @@ def fits() -> dict[str, dict[str, Any]]:
             for name, fit in made.items()}  # fmt: skip
 
 
-def races() -> Iterator[tuple[str, Slices]]:
+def races() -> Iterator[tuple[str, SliceArrays]]:
     """Simulated ones; 108 to 162 instances are several fronts."""
     plain = race(np.random.default_rng(1), Field.copies(9, 0.03), Schedule(144, 18), NOISY)
     yield "all replaced together", plain

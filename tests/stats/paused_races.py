@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from tests.stats.slice_races import QUIET, Field, Machine, Schedule, race
 
 CONNECTIONS = 100
@@ -40,7 +40,7 @@ def paused_race(
     pauses: Sequence[Pauses],
     schedule: Schedule,
     machine: Machine = QUIET,
-) -> Slices:
+) -> SliceArrays:
     """One race. Beside their pauses, all contenders are copies of one server."""
     slices = race(generator, Field.copies(len(pauses), 0.01), schedule, machine)
     instances = int(slices.instance.max()) + 1

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 
 SLICE_PERIOD_S = 0.075  # 60 ms and what is lost beside it
 PauseKinds = npt.NDArray[np.int64]
@@ -161,7 +161,7 @@ class Schedule:
     lockstep: bool = False
     turns: bool = False
 
-    def draw(self, generator: np.random.Generator, count: int) -> Slices:
+    def draw(self, generator: np.random.Generator, count: int) -> SliceArrays:
         """Slices in time order, their log rates all zero."""
         instances = np.broadcast_to(np.asarray(self.instances), (count,))
         last = np.full(count, self.rounds) if self.last_round is None else self.last_round
@@ -180,7 +180,7 @@ class Schedule:
         sizes = [len(running) for running, _ in rows]
         rounds = np.repeat(np.arange(self.rounds), sizes)
         contender = np.concatenate([running for running, _ in rows])
-        return Slices(
+        return SliceArrays(
             log_rate=np.zeros(len(contender)),
             contender=contender,
             instance=np.concatenate([instance for _, instance in rows]),
@@ -193,7 +193,7 @@ class Schedule:
 
 def race(
     generator: np.random.Generator, field: Field, schedule: Schedule, machine: Machine = NOISY
-) -> Slices:
+) -> SliceArrays:
     """One simulated race."""
     count = len(field.log_rates)
     slices = schedule.draw(generator, count)
@@ -232,7 +232,7 @@ def _own_noise(generator: np.random.Generator, count: int, correlation: float = 
     return np.asarray(np.sqrt(0.5) * (white + walk))
 
 
-def _slow_noise(generator: np.random.Generator, field: Field, slices: Slices) -> Floats:
+def _slow_noise(generator: np.random.Generator, field: Field, slices: SliceArrays) -> Floats:
     """Of each slice, by its contender and its time."""
     sd = np.broadcast_to(field.own_sd, (slices.contenders,))
     noise = np.empty(len(slices))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import Level
+from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.decision import MOST_BLOCKS, Verdict, effort, judge, outlook_of
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.pairs import PairFits, fit_pairs
@@ -48,7 +48,7 @@ def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ra
         invocations=np.full((2, 2), 3),
         indirect=np.zeros((2, 2), dtype=bool),
     )
-    return Ratios(fits, Level())
+    return Ratios(fits, ErrorLevel())
 
 
 def half_width_after(before: Ratios, blocks: float, invocations: float) -> float:
@@ -108,15 +108,17 @@ def test_effort_decides_most_races() -> None:
     generator = np.random.default_rng(42)
     decided = 0
     undecided = 0
-    while undecided < 60:
+    while undecided < 30:
         short = Noise().rates(generator, [0.05, 0.0, 0.5, 1.0], blocks=4)
-        before = Ratios(fit_pairs(short), Level())
+        before = Ratios(fit_pairs(short), ErrorLevel())
         if verdict_of(before) is not Verdict.UNDECIDED:
             continue
         needed = effort(before, 0, 1, margin=0.03)
         assert needed is not None
         blocks = 4 + math.ceil(needed.extra_blocks / 3)
-        after = Ratios(fit_pairs(Noise().rates(generator, [0.05, 0, 0.5, 1.0], 3, blocks)), Level())
+        after = Ratios(
+            fit_pairs(Noise().rates(generator, [0.05, 0, 0.5, 1.0], 3, blocks)), ErrorLevel()
+        )
         decided += verdict_of(after) is not Verdict.UNDECIDED
         undecided += 1
     assert decided / undecided > 0.5
@@ -124,4 +126,4 @@ def test_effort_decides_most_races() -> None:
 
 def test_no_interval_gives_no_effort() -> None:
     fits = fit_pairs(Noise().rates(np.random.default_rng(43), [0.0, 0.0], invocations=1))
-    assert effort(Ratios(fits, Level()), 0, 1, margin=0.03) is None
+    assert effort(Ratios(fits, ErrorLevel()), 0, 1, margin=0.03) is None

@@ -29,12 +29,9 @@ def test_different_servers_fail() -> None:
     assert not result.passed
 
 
-def test_too_few_pairs_fail() -> None:
+def test_too_few_pairs_fail_and_none_is_an_error() -> None:
     result = false_alarms([fit_pairs(Noise().rates(np.random.default_rng(103), [0.0] * 4))])
     assert result.null_pairs == 6
     assert not result.passed
-
-
-def test_rejects_runs_without_a_pair() -> None:
     with pytest.raises(ValueError, match="no pair"):
         false_alarms([])

@@ -50,10 +50,10 @@ def test_indirect_intervals_cover_the_true_ratio() -> None:
     generator = np.random.default_rng(123)
     noise = Noise(start_sd=0.02, drift=0.02)
     missed = 0
-    for _ in range(400):
+    for _ in range(150):
         fits = fill_indirect(fit_pairs(two_heats(generator, noise)))
         missed += abs(fits.log_ratio[2, 3] + 0.3) > fits.half_width(0.05)[2, 3]
-    assert missed / 400 <= binomial_limit(0.05, 400)
+    assert missed / 150 <= binomial_limit(0.05, 150)
 
 
 def test_ranks_contenders_of_several_heats() -> None:

@@ -6,17 +6,17 @@ from scipy import linalg
 
 from deadheat.stats.machine_state import equations, likely_intensity, state
 from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 
 INTENSITY = 0.02
 
 
-def small_race(seed: int = 1, blocks: int = 3, rounds: int = 4, contenders: int = 3) -> Slices:
+def small_race(seed: int = 1, blocks: int = 3, rounds: int = 4, contenders: int = 3) -> SliceArrays:
     generator = np.random.default_rng(seed)
     count = blocks * rounds * contenders
     contender = np.concatenate([generator.permutation(contenders) for _ in range(blocks * rounds)])
     rounds_of = np.repeat(np.arange(blocks * rounds), contenders)
-    return Slices(
+    return SliceArrays(
         log_rate=generator.standard_normal(count),
         contender=contender,
         instance=contender + contenders * (rounds_of >= rounds),

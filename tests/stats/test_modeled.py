@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deadheat.stats.counted_slices import slices_of
+from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.slice_columns import SliceColumns, SliceRow, SliceTable
 from deadheat.stats.slice_model import ModelFit, fit_slices
@@ -37,7 +37,7 @@ def race(blocks: list[str]) -> SliceColumns:
 
 
 def fit(columns: SliceColumns, names: list[str]) -> ModelFit:
-    return fit_slices(slices_of(columns, names))
+    return fit_slices(slices_of(count_slices(columns), names))
 
 
 def test_controls_are_left_out_where_contenders_race_together() -> None:

@@ -92,24 +92,22 @@ def test_rates_without_noise_are_exact() -> None:
     assert fits.probability_faster()[1, 2] == 0.5
 
 
-@pytest.mark.parametrize("rate", [0.0, -1.0, np.inf])
-def test_rejects_rates_that_are_not_positive(rate: float) -> None:
-    with pytest.raises(ValueError, match="positive"):
-        fit_pairs([[[1.0, rate]]])
-
-
-def test_rejects_rates_without_three_axes() -> None:
+def test_rejects_rates_that_cannot_be() -> None:
+    for rate in (0.0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="positive"):
+            fit_pairs([[[1.0, rate]]])
     with pytest.raises(ValueError, match="invocation, block, contender"):
         fit_pairs([[1.0, 2.0]])
 
 
-@pytest.mark.parametrize("blocks", [4, 16])
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("machine", "blocks"), [*((machine, 4) for machine in MACHINES), ("combination", 16)]
+)
 def test_intervals_cover_the_true_ratio(machine: str, blocks: int) -> None:
     """Pairs of one race are dependent, so each of the three is counted separately."""
     generator = np.random.default_rng(len(machine) * blocks)
     truth = np.linspace(0, 0.7, 8)
-    races, missed = 300, np.zeros(3)
+    races, missed = 100, np.zeros(3)
     for _ in range(races):
         fits = fit_pairs(MACHINES[machine].rates(generator, truth.tolist(), 3, blocks))
         pairs = ([0, 4, 2], [1, 7, 6])
@@ -123,7 +121,7 @@ def test_intervals_are_at_most_twice_those_with_known_variances(machine: str) ->
     generator = np.random.default_rng(11)
     noise = MACHINES[machine]
     widths = [
-        fit_pairs(noise.rates(generator, [0.0] * 8)).half_width(0.05)[0, 1] for _ in range(200)
+        fit_pairs(noise.rates(generator, [0.0] * 8)).half_width(0.05)[0, 1] for _ in range(60)
     ]
     slice_sd, start_sd = np.asarray(noise.slice_sd), np.asarray(noise.start_sd)
     known = 1.96 * np.sqrt(2 * (start_sd**2 + slice_sd**2 / 12) / 3)
@@ -135,8 +133,8 @@ def test_probability_faster_is_uniform_for_equal_contenders() -> None:
     generator = np.random.default_rng(12)
     noise = Noise(start_sd=0.01)
     values = [
-        fit_pairs(noise.rates(generator, [0.0] * 6)).probability_faster()[0, 1] for _ in range(500)
+        fit_pairs(noise.rates(generator, [0.0] * 6)).probability_faster()[0, 1] for _ in range(200)
     ]
-    assert np.mean(values) == pytest.approx(0.5, abs=0.05)
-    assert np.mean(np.array(values) < 0.05) <= binomial_limit(0.05, 500)
-    assert np.mean(np.array(values) > 0.95) <= binomial_limit(0.05, 500)
+    assert np.mean(values) == pytest.approx(0.5, abs=0.07)
+    assert np.mean(np.array(values) < 0.05) <= binomial_limit(0.05, 200)
+    assert np.mean(np.array(values) > 0.95) <= binomial_limit(0.05, 200)

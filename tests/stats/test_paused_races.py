@@ -15,11 +15,11 @@ MOST_BIAS = 0.02
 # Kinds of pauses that all take a fifth of the time but the last, and the rounds of a race: with
 # 96, a race has about one pause of a second, and most of what it shows of them is luck.
 KINDS = (
-    (Pauses(0.005, 292), 96, 40),
-    (Pauses(0.020, 1_168), 96, 40),
-    (Pauses(0.050, 2_920), 96, 40),
-    (Pauses(0.200, 11_680), 96, 60),
-    (Pauses(1.000, 116_800), 800, 20),
+    (Pauses(0.005, 292), 96, 25),
+    (Pauses(0.020, 1_168), 96, 25),
+    (Pauses(0.050, 2_920), 96, 25),
+    (Pauses(0.200, 11_680), 96, 40),
+    (Pauses(1.000, 116_800), 800, 12),
 )
 
 

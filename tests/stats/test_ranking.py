@@ -73,7 +73,7 @@ def test_dead_heat_has_no_separated_rows() -> None:
     """Regression: rows like their neighbors chained the first to the last."""
     generator = np.random.default_rng(33)
     sizes = set()
-    for _ in range(40):
+    for _ in range(20):
         race = Noise().rates(generator, [0.0, 0.04, 0.08, 0.2, 0.24])
         ranking = rank(race, "abcde")
         groups = {row.name: row.group for row in ranking.rows}
@@ -134,14 +134,9 @@ def test_rates_without_noise_are_decided_whether_or_not_they_are_rounded(seconds
         assert ranking.minimum_detectable_effect == 0
 
 
-def test_single_contender_is_ranked_first() -> None:
+def test_one_contender_is_first_and_none_gives_an_empty_ranking() -> None:
     ranking = rank(Noise().rates(np.random.default_rng(36), [0.0]), ["alone"])
-    assert ranking.rows[0].rank == "1"
-    assert ranking.settled
-    assert ranking.pairs == ()
-
-
-def test_no_contender_gives_an_empty_ranking() -> None:
+    assert (ranking.rows[0].rank, ranking.settled, ranking.pairs) == ("1", True, ())
     ranking = rank(np.full((3, 4, 2), np.nan), "ab")
     assert ranking.rows == ()
     assert ranking.unranked == ("a", "b")
@@ -160,7 +155,7 @@ def test_rank_intervals_hold_jointly(machine: str) -> None:
     best = 1 + (truth[:, None] < truth).sum(axis=1)
     worst = 8 - (truth[:, None] > truth).sum(axis=1)
     generator = np.random.default_rng(37)
-    races = 200
+    races = 60
     wrong = 0
     for _ in range(races):
         rows = rank(MACHINES[machine].rates(generator, truth.tolist()), "01234567").rows

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.relative_change import _variances, relative_changes
 from deadheat.stats.slice_model import fit_slices
 from tests.stats.races import binomial_limit
@@ -22,7 +22,7 @@ def raced(
     gain: float = 0.0,
     machine: Machine = NOISY,
     faster: float = 0.0,
-) -> Estimate:
+) -> EffectEstimate:
     """A race on a machine that is `faster`, whose contender 2 has gained."""
     log_rates = [rate + gain * (place == 2) for place, rate in enumerate(LOG_RATES)]
     slices = race(generator, Field.mixed(log_rates), Schedule(48, instances), machine)
@@ -47,7 +47,7 @@ def test_another_speed_of_the_machine_is_no_change() -> None:
 
 def test_equal_races_seldom_differ() -> None:
     generator = np.random.default_rng(3)
-    pairs = 40
+    pairs = 30
     false_alarms = 0
     for _ in range(pairs):
         changes = relative_changes(raced(generator), raced(generator), EVERYONE, 0.05 / 5)

@@ -30,18 +30,11 @@ def test_differ_is_welchs_test(shift: float) -> None:
     other = [rate * shift for rate in [99.0, 104.0, 95.0]]
     p = stats.ttest_ind(RATES, other, equal_var=False).pvalue
     assert differ(RATES, other) is bool(p < 0.05)
-
-
-def test_differ_compares_means_without_scatter() -> None:
-    assert differ([1.0, 1.0], [2.0, 2.0]) is True
-    assert differ([1.0, 1.0], [1.0, 1.0]) is False
+    assert differ([1.0, 1.0], [shift, shift]) is (shift != 1), "without scatter"
 
 
 @pytest.mark.parametrize(("n", "bias"), [(1, 0.0), (2, 1 / math.sqrt(math.pi)), (5, 1.16296)])
 def test_best_of_bias_matches_known_values(n: int, bias: float) -> None:
     assert best_of_bias(n) == pytest.approx(bias, abs=1e-5)
-
-
-def test_rejects_best_of_zero() -> None:
     with pytest.raises(ValueError, match="best of 0"):
         best_of_bias(0)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deadheat.stats.search import Bounds, Observation, Step, next_step
+from deadheat.stats.search import Bounds, Observation, SearchStep, next_step
 
 
-def search(holds: Callable[[float], bool], bounds: Bounds) -> tuple[Step, int]:
+def search(holds: Callable[[float], bool], bounds: Bounds) -> tuple[SearchStep, int]:
     """The last step of a complete search, and its number of trials."""
     observations: list[Observation] = []
     while (step := next_step(observations, bounds)).next_rate is not None:

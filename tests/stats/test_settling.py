@@ -17,7 +17,7 @@ def slices(*levels: tuple[int, float], sd: float = 0.05, seed: int = 1) -> Float
 @pytest.mark.parametrize("noise", [0.03, 0.10, 0.20])
 @pytest.mark.parametrize("count", [16, 40, 120])
 def test_steady_instance_keeps_its_slices(noise: float, count: int) -> None:
-    outcomes = [settling(slices((count, 1000), sd=noise, seed=seed)) for seed in range(400)]
+    outcomes = [settling(slices((count, 1000), sd=noise, seed=seed)) for seed in range(100)]
     assert np.mean([outcome.excluded == 0 for outcome in outcomes]) >= 0.95
 
 
@@ -42,14 +42,11 @@ def test_finds_that_undertow_still_climbs(noise: float, speed: float) -> None:
     assert abs(np.median(bias)) < 0.1
 
 
-def test_excludes_what_came_before_the_step_and_little_more() -> None:
+def test_excludes_what_came_before_a_step_up_or_down_and_little_more() -> None:
     outcome = settling(slices((20, 600), (60, 1000)))
     assert 20 <= outcome.excluded <= 34
     assert outcome.settled
     assert "climbed by" in outcome.reason
-
-
-def test_sinking_is_found_too() -> None:
     outcome = settling(slices((20, 1000), (60, 700)))
     assert outcome.excluded >= 20
     assert outcome.change < -0.2
@@ -70,13 +67,10 @@ def test_machine_that_slows_is_not_the_instance() -> None:
     assert settling(rates, slices((80, 200), sd=0.02, seed=2) * machine).excluded == 0
 
 
-def test_disturbed_slices_are_no_climb() -> None:
+def test_disturbed_slices_and_a_change_below_the_least_are_no_climb() -> None:
     rates = slices((80, 1000))
     rates[[2, 3, 9]] *= 0.3
     assert settling(rates).excluded == 0
-
-
-def test_change_below_the_least_is_let_be() -> None:
     rates = slices((40, 1000), (120, 1020), sd=0.005)
     assert settling(rates).excluded == 0
     assert settling(rates, change_min=0.01).excluded > 0

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.slice_columns import SliceColumns, SliceRow, SliceTable
+from deadheat.stats.slice_model import fit_slices
 
 NAMES = ("b", "a", "c")
 ROUNDS = 48
@@ -79,7 +81,7 @@ def test_contenders_that_left_a_slow_machine_do_not_make_the_others_climb() -> N
 
 
 def test_the_model_reads_the_slices_of_the_names_asked_for() -> None:
-    slices = slices_of(count_slices(columns(rows())).slices, ("c", "a"))
+    slices = slices_of(count_slices(columns(rows())), ("c", "a"))
     assert slices.contenders == 2
     assert len(slices) == 2 * ROUNDS
     assert sorted(set(slices.instance.tolist())) == [0, 1, 2, 3]
@@ -95,3 +97,20 @@ def test_a_name_without_slices_changes_nothing() -> None:
 
 def test_no_slices_are_counted_as_none() -> None:
     assert len(count_slices(SliceTable().columns).slices) == 0
+
+
+def test_bug_windows_in_which_nothing_was_sent_were_forgotten() -> None:
+    """A server that paused by the clock, when it was thawed, had the rate between its pauses."""
+    made = [
+        row._replace(rate_per_s=0.0, weight=0.0) if row.contender == "a" and row.round % 3 else row
+        for row in rows()
+    ]
+    counted = count_slices(columns(made))
+    assert counted.silent == {"a": pytest.approx(2 / 3)}
+    assert len(counted.slices) == len(made) - 2 * ROUNDS // 3
+    fit = fit_slices(slices_of(counted, ("a", "b", "c")))
+    pairs = {frozenset((p.faster, p.slower)): p.ratio for p in rank_from_model(fit, "abc").pairs}
+    paused, steady = pairs[frozenset("ab")], pairs[frozenset("bc")]
+    assert paused.low < 1 / 3
+    assert paused.high > 3
+    assert steady.high < 1.1

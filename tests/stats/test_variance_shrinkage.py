@@ -1,11 +1,10 @@
-"""Moderated variances, and the special functions behind them."""
+"""Moderated variances."""
 
 import numpy as np
 import pytest
-from scipy.special import digamma as scipy_digamma
 from scipy.special import polygamma
 
-from deadheat.stats.variance_shrinkage import digamma, inverse_trigamma, moderate, trigamma
+from deadheat.stats.variance_shrinkage import inverse_trigamma, moderate
 
 CONTENDERS = 8
 DEGREES = 6
@@ -18,15 +17,9 @@ def observed(true: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return variances + variances.T, np.full(true.shape, float(DEGREES))
 
 
-@pytest.mark.parametrize("x", [0.05, 0.5, 1.0, 2.3, 7.9, 8.0, 40.0, 1e4])
-def test_digamma_and_trigamma_match_scipy(x: float) -> None:
-    assert digamma(x) == pytest.approx(float(scipy_digamma(x)), abs=1e-8)
-    assert trigamma(x) == pytest.approx(float(polygamma(1, x)), rel=1e-8)
-
-
 @pytest.mark.parametrize("x", [0.1, 1.0, 3.7, 250.0])
 def test_inverse_trigamma_inverts_trigamma(x: float) -> None:
-    assert inverse_trigamma(trigamma(x)) == pytest.approx(x, rel=1e-6)
+    assert inverse_trigamma(float(polygamma(1, x))) == pytest.approx(x, rel=1e-6)
 
 
 def test_equal_variances_give_a_strong_prior() -> None:

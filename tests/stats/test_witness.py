@@ -7,10 +7,11 @@ import numpy as np
 from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.witness import instance_log_rates, witness_gaps
 
 CONTENDERS, INSTANCES = 6, 4
+STEADY = np.zeros(CONTENDERS)
 OWNERS = np.repeat(np.arange(CONTENDERS), INSTANCES)
 
 
@@ -21,22 +22,32 @@ def noise(sd: float, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def test_gaps_that_chance_explains_are_zero() -> None:
     flagged = 0
     for seed in range(100):
-        gaps = witness_gaps(np.zeros(len(OWNERS)), noise(0.05, seed), OWNERS, CONTENDERS)
+        gaps = witness_gaps(np.zeros(len(OWNERS)), noise(0.05, seed), OWNERS, STEADY)
         flagged += bool(gaps.any())
     assert flagged <= 6, "1 % of the races are expected"
 
 
 def test_finds_a_contender_whose_slices_hide_a_quarter_of_its_time() -> None:
     witness = noise(0.02, 1) - 0.2 * (OWNERS == 2) + 0.1
-    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, CONTENDERS)
+    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY)
     assert np.flatnonzero(gaps).tolist() == [2]
     assert math.isclose(gaps[2], -0.2, abs_tol=0.05), "what all share is the machine's"
 
 
+def test_bug_pauses_in_the_discarded_parts_were_hidden_by_the_scatter_of_others() -> None:
+    witness = noise(0.05, 3) - 0.08 * (OWNERS == 2)
+    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY).any()
+    pausing = np.where(np.arange(CONTENDERS) == 2, 0.3, 0.0)
+    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, pausing)
+    assert np.flatnonzero(gaps).tolist() == [2]
+
+
 def test_instances_without_a_witness_say_nothing() -> None:
     witness = np.full(len(OWNERS), np.nan)
-    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, CONTENDERS).any()
-    assert not witness_gaps(np.zeros(3), noise(1.0, 2)[:3], np.arange(3), 3).any(), "one each"
+    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY).any()
+    assert not witness_gaps(np.zeros(3), noise(1.0, 2)[:3], np.arange(3), np.zeros(3)).any(), (
+        "one each"
+    )
 
 
 def test_rate_of_an_instance_is_that_of_its_mean_cycle() -> None:
@@ -47,14 +58,14 @@ def test_rate_of_an_instance_is_that_of_its_mean_cycle() -> None:
     assert np.isnan(log_rates[1])
 
 
-def race(hidden: float) -> Slices:
+def race(hidden: float) -> SliceArrays:
     """Three equal servers; without slices, the rate of the first one is lower by `hidden`."""
     contenders, instances, rounds = 3, 4, 60
     random = np.random.default_rng(5)
     number = np.arange(contenders * rounds)
     contender, round_ = number % contenders, number // contenders
     instance = contender * instances + round_ // 5 % instances
-    return Slices(
+    return SliceArrays(
         log_rate=random.normal(9.0, 0.01, len(number)),
         contender=contender,
         instance=instance,

@@ -14,7 +14,7 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
 from deadheat.stats.warm_windows import Windows
 
 DATA = Path(__file__).parent / "data" / "warm_curves.json.xz"
@@ -157,7 +157,7 @@ def warm(curve: Curve, run: Floats, earlier: Earlier | None) -> tuple[int, Readi
     seconds = np.full(len(requests), WINDOW_S)
     for stop in range(_STRIDE, len(requests) + 1, _STRIDE):
         reading = read(Windows(requests[:stop], seconds[:stop]), rule, earlier)
-        if reading.verdict is not Verdict.GO_ON:
+        if reading.verdict is not WarmVerdict.GO_ON:
             return stop, reading
     raise AssertionError("the budget ends every warm-up")
 
@@ -214,7 +214,7 @@ def warm_with_compiler(curve: CompilerCurve, rule: Rule = JVM) -> tuple[int, Rea
     for stop in range(12, len(curve.requests) + 1, 4):
         busy_s = curve.compiler_busy_s[:stop]
         reading = read(Windows(curve.requests[:stop], curve.seconds[:stop], busy_s), rule)
-        if reading.verdict is not Verdict.GO_ON:
+        if reading.verdict is not WarmVerdict.GO_ON:
             break
     return stop, reading
 

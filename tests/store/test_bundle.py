@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from deadheat import report
+from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import lines, list_runs
-from deadheat.store import Store, StoreError, read_run
+from deadheat.store import Store, read_run
 from deadheat.store.bundle import export_run, import_runs, open_bundle
 from deadheat.store.copying import BELONGS
 from tests.report.made import FINGERPRINT, MadeRun, made_run

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.store import Conclusion, Gate, Store, StoreError, Writer
+from deadheat.errors import StoreError
+from deadheat.store import Conclusion, Gate, Store, Writer
 from deadheat.store.listing import (
     contender_names,
     latest_run_of,

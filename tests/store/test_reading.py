@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.errors import StoreError
 from deadheat.host.fake import FINGERPRINT
 from deadheat.stats.decision import Verdict
 from deadheat.store import (
     Conclusion,
     Gate,
-    Imported,
+    ImportedFrom,
     Resumption,
     Store,
     StoredRun,
-    StoreError,
     TrialPlace,
     TrialRecord,
     read_run,
@@ -165,7 +165,7 @@ def test_a_conclusion_comes_back_as_it_was_written(
                 verdict=Verdict.SEPARATED,
             ),
         ),
-        imported=Imported(at="2026-11-22", bundle="x.deadheat"),
+        imported=ImportedFrom(at="2026-11-22", bundle="x.deadheat"),
     )
     store.end_run(run_id, "complete", conclusion)
     read = read_run(store, run_id).conclusion

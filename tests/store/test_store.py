@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.store import Conclusion, Store, StoreError
+from deadheat.errors import StoreError
+from deadheat.store import Conclusion, Store
 from deadheat.store.schema import VERSION
 from tests.store.made import begin, trial
 

@@ -7,7 +7,7 @@ import pytest
 
 from deadheat.catalog import FileFault, load_catalog
 from deadheat.errors import DeadheatError
-from deadheat.workload import Sample, Workload, load_workload, workload_names
+from deadheat.workload import SampleRequest, Workload, load_workload, workload_names
 from deadheat.workload.model import wire
 
 HERE = Path(__file__).resolve().parents[2]
@@ -52,11 +52,8 @@ def test_reads_every_shipped_workload(name: str) -> None:
     assert load_workload(HERE, name).name == name
 
 
-def test_hello_is_the_first_workload() -> None:
+def test_every_workload_of_a_manifest_exists_and_hello_is_the_first() -> None:
     assert workload_names(HERE)[0] == "hello"
-
-
-def test_every_workload_of_a_manifest_exists() -> None:
     named = {
         name for server in load_catalog(HERE).servers.values() for name in server.manifest.workloads
     }
@@ -155,7 +152,7 @@ def test_an_unknown_workload_suggests_the_nearest(root: Path) -> None:
 def test_a_sample_says_what_is_wrong_with_an_answer(
     status: int, media_type: str, body: bytes, fault: str | None
 ) -> None:
-    sample = Sample("GET", "/", media_type="text/plain", expected_body=b"right")
+    sample = SampleRequest("GET", "/", media_type="text/plain", expected_body=b"right")
     reported = sample.fault(status, media_type, body)
     assert (fault or "") in (reported or "")
     assert (fault is None) == (reported is None)

@@ -1,10 +1,10 @@
 // The conclusions, the failed checks, the machines, and the method.
 
 import { h, scrolling, section, table } from "./dom.js";
-import { count, percent, shell } from "./format.js";
+import { count, percent, shell } from "./numbers.js";
 
 /**
- * @import { Calibration, Report, Statement } from "../build/document"
+ * @import { CalibrationPart, Report, StatementPart } from "../build/document"
  * @import { Child } from "./dom.js"
  */
 
@@ -66,7 +66,7 @@ function statements(report) {
   );
 }
 
-/** @param {Statement[]} conclusions */
+/** @param {StatementPart[]} conclusions */
 function grouped(conclusions) {
   /** @type {Map<string, string[]>} */
   const topics = new Map();
@@ -125,7 +125,7 @@ function method({ run, hosts, calibration, method }) {
 
 /**
  * The date, and how often equal servers seemed to differ.
- * @param {Calibration} calibration
+ * @param {CalibrationPart} calibration
  */
 function calibrated({ at, result }) {
   const share = result.false_difference_rate;

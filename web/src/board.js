@@ -2,7 +2,7 @@
 // Lanes use percentages, so the browser resizes them without a new drawing.
 
 import { h, svg } from "./dom.js";
-import { isKnown, NONE, ofLeader, rank } from "./format.js";
+import { isKnown, NONE, ofLeader, rank } from "./numbers.js";
 
 /**
  * @import { Child } from "./dom.js"

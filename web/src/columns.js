@@ -1,7 +1,7 @@
 // The table's columns: what a cell shows, and what it sorts by.
 
 import { h } from "./dom.js";
-import * as format from "./format.js";
+import * as numbers from "./numbers.js";
 import { published } from "./rows.js";
 
 /**
@@ -74,7 +74,7 @@ function order() {
       label: "rank",
       title: "An interval where several places are possible. Braced rows are a dead heat.",
       sort: (row) => (row.ranked ? row.place : null),
-      cell: (row) => format.rank(row.standing),
+      cell: (row) => numbers.rank(row.standing),
       className: "rank",
     },
     {
@@ -93,8 +93,8 @@ function order() {
       fastFirst: true,
       cell: (row) =>
         row.cell?.doubtful && row.rate !== null
-          ? `(${format.rate(row.rate)})`
-          : format.rate(row.rate),
+          ? `(${numbers.rate(row.rate)})`
+          : numbers.rate(row.rate),
       number: true,
     },
     {
@@ -103,7 +103,7 @@ function order() {
       title: "Ratio of the rates within blocks, with its confidence interval.",
       sort: (row) => row.standing.ratio_to_leader?.ratio ?? null,
       fastFirst: true,
-      cell: (row) => format.ofLeader(row.standing.ratio_to_leader, row.ranked),
+      cell: (row) => numbers.ofLeader(row.standing.ratio_to_leader, row.ranked),
       className: "ratio",
     },
   ];
@@ -132,7 +132,7 @@ function times(rows) {
     label: `${noun}${name.slice(0, 3)}, ms`,
     title: TITLES[group],
     sort: (row) => row[group][name],
-    cell: (row) => format.milliseconds(row[group][name]),
+    cell: (row) => numbers.milliseconds(row[group][name]),
     number: true,
   });
   /** @type {(group: Times, prefix: string, noun: string) => Column[]} */
@@ -182,21 +182,21 @@ function cost() {
       "CPU\nµs/request",
       "CPU time of the server's process tree, for each request.",
       (row) => row.cpu,
-      (row) => format.microseconds(row.cpu),
+      (row) => numbers.microseconds(row.cpu),
     ),
     column(
       "memory",
       "peak\nMiB",
       "Highest memory of the server's process tree in any trial.",
       (row) => row.memory,
-      (row) => format.mebibytes(row.memory),
+      (row) => numbers.mebibytes(row.memory),
     ),
     column(
       "errors",
       "failed\nrequests",
       "Failed requests do not count toward the rate.",
       (row) => row.errors,
-      (row) => format.integer(row.errors),
+      (row) => numbers.integer(row.errors),
     ),
     column(
       "trials",
@@ -235,7 +235,7 @@ function thenAndNow(comparison, connections) {
       "then\nrequests/s",
       `The rate that ${comparison} published for this number of connections.`,
       (row) => then(row)?.rate_per_s ?? null,
-      (row) => format.rate(then(row)?.rate_per_s ?? null),
+      (row) => numbers.rate(then(row)?.rate_per_s ?? null),
     ),
     column(
       "then-rank",
@@ -244,7 +244,7 @@ function thenAndNow(comparison, connections) {
       (row) => then(row)?.rank ?? null,
       (row) => {
         const rate = then(row);
-        return rate ? `${rate.rank} of ${rate.rows}` : format.NONE;
+        return rate ? `${rate.rank} of ${rate.rows}` : numbers.NONE;
       },
     ),
     column(
@@ -254,7 +254,7 @@ function thenAndNow(comparison, connections) {
       ratio,
       (row) => {
         const times = ratio(row);
-        return times ? `× ${format.figure(times)}` : format.NONE;
+        return times ? `× ${numbers.figure(times)}` : numbers.NONE;
       },
     ),
   ];

@@ -2,17 +2,17 @@
 
 import { dot, gridY, line, ruleX, ruleY, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { duration, integer, mebibytes, rate } from "./format.js";
+import { duration, fixed, integer, mebibytes, rate, tick } from "./numbers.js";
 import { last, sum } from "./rows.js";
 
-/** @import { Series, Trial } from "../build/document" */
+/** @import { Series, TrialPart } from "../build/document" */
 
 const MIB = 1024 * 1024;
 const LOADED_S = "seconds under load, without the pauses";
 
 /**
  * Trials one after the other, without the pauses: `begins_s[i]` is the start of the i-th.
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  */
 function timeline(trials) {
   const lengths = trials.map(
@@ -28,7 +28,7 @@ function timeline(trials) {
 
 /**
  * How many trials have a series, where it is not all of them: a document holds so many at most.
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  */
 export function sampled(trials) {
   const measured = trials.filter(({ rate_per_s }) => rate_per_s).length;
@@ -39,7 +39,7 @@ export function sampled(trials) {
 
 /**
  * Seconds from a trial's start to the middle of its windows.
- * @param {Trial} trial
+ * @param {TrialPart} trial
  * @param {number} length_s
  */
 function middle_s({ series }, length_s) {
@@ -49,7 +49,7 @@ function middle_s({ series }, length_s) {
 
 /**
  * The rate of each trial, of its windows as a thin line, and a rule where an instance starts.
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  * @param {number | null} middle
  */
 export function rateFigure(trials, middle) {
@@ -81,7 +81,7 @@ export function rateFigure(trials, middle) {
     `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.${sampled(trials)}`,
     {
       x: { label: LOADED_S, ticks: 6, domain },
-      y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: short },
+      y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: tick },
       marks: [
         gridY({ ticks: 5 }),
         ruleY([0], { stroke: "var(--line)" }),
@@ -151,7 +151,7 @@ const label = (starts, textAnchor) =>
     fill: "var(--muted)",
   });
 
-/** @param {Trial[]} trials */
+/** @param {TrialPart[]} trials */
 export function cpuFigure(trials) {
   return usageFigure(
     "CPU over time",
@@ -159,11 +159,11 @@ export function cpuFigure(trials) {
     "CPUs in use",
     trials,
     ({ cpu_cores }, i) => cpu_cores[i],
-    (value) => value.toFixed(2),
+    (value) => fixed(value, 2),
   );
 }
 
-/** @param {Trial[]} trials */
+/** @param {TrialPart[]} trials */
 export function memoryFigure(trials) {
   return usageFigure(
     "Memory over time",
@@ -179,7 +179,7 @@ export function memoryFigure(trials) {
  * @param {string} caption
  * @param {string} label
  * @param {string} unit
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  * @param {(series: Series, i: number) => number} value
  * @param {(value: number) => string} written
  */
@@ -220,7 +220,7 @@ function usageFigure(caption, label, unit, trials, value, written) {
 
 /**
  * The index of the first trial of each instance, where there are several instances.
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  */
 function firsts(trials) {
   const starts = trials
@@ -228,7 +228,3 @@ function firsts(trials) {
     .filter((i) => i === 0 || trials[i].invocation !== trials[i - 1].invocation);
   return starts.length > 1 ? starts : [];
 }
-
-/** @param {number} value */
-const short = (value) =>
-  value >= 1000 ? `${Number((value / 1000).toPrecision(3))}k` : String(value);

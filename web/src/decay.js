@@ -3,8 +3,8 @@
 import { gridY, line, ruleY, text } from "@observablehq/plot";
 import { h, section } from "./dom.js";
 import { figure } from "./figure.js";
-import * as format from "./format.js";
 import { narrow, spaced } from "./labels.js";
+import * as numbers from "./numbers.js";
 import { recovery } from "./recovery.js";
 import { last, rowsAt } from "./rows.js";
 import { controlShares, shares } from "./shares.js";
@@ -30,7 +30,7 @@ export function decay(report, connections) {
   const controls = controlShares(report, connections);
   const series = rowsAt(report, connections)
     .map((row) => ({
-      name: format.short(row.name),
+      name: numbers.short(row.name),
       shares: shares(row.trials).map((share, i) => share / (controls[i] ?? 1)),
     }))
     .filter(({ shares: list }) => list.length >= FEWEST_TRIALS);
@@ -52,7 +52,7 @@ export function decay(report, connections) {
     share: 100 * last(list),
   }));
   const most = Math.max(...points.map((point) => point.trial));
-  const servers = format.count(series.length, "server");
+  const servers = numbers.count(series.length, "server");
   const beside = controls.length ? ", beside the controls" : "";
   const summary = fell.length
     ? `${fell.length} of ${servers} ended more than 10 % below the first trial${beside}: ${fell.map(({ name }) => name).join("; ")}.`
@@ -98,7 +98,7 @@ export function decay(report, connections) {
         series.map(({ name, shares: list }) => [
           name,
           ...Array.from({ length: most }, (_, i) =>
-            list[i] === undefined ? format.NONE : String(Math.round(100 * list[i])),
+            list[i] === undefined ? numbers.NONE : numbers.integer(100 * list[i]),
           ),
         ]),
       ),

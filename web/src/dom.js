@@ -1,6 +1,6 @@
 // Elements made from data: a string becomes text, never markup.
 
-import { plain } from "./format.js";
+import { printable } from "./numbers.js";
 
 /**
  * @typedef {Node | string | number | null | undefined | Child[]} Child
@@ -134,6 +134,8 @@ function fill(element, { on = {}, ...attributes }, children) {
       .flat(Infinity)
       .filter((child) => child !== null && child !== undefined)
   );
-  element.append(...known.map((child) => (child instanceof Node ? child : plain(String(child)))));
+  element.append(
+    ...known.map((child) => (child instanceof Node ? child : printable(String(child)))),
+  );
   return element;
 }

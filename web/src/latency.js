@@ -2,13 +2,13 @@
 
 import { dot, gridX, gridY, line, ruleX, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { integer, milliseconds } from "./format.js";
 import { color, dashes, logTicks, spaced } from "./labels.js";
+import { integer, milliseconds } from "./numbers.js";
 import { last } from "./rows.js";
 
-/** @import { Latency } from "../build/document" */
+/** @import { LatencyPart } from "../build/document" */
 
-/** @typedef {{ name: string, latency: Latency }} Curve */
+/** @typedef {{ name: string, latency: LatencyPart }} Curve */
 
 const FIRST = 0.1; // the fastest tenth would squeeze the rest of the curve
 const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];

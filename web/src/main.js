@@ -13,7 +13,7 @@ import { encode, isState } from "./state.js";
 import { onWorkload, profile, workloadChoice } from "./workloads.js";
 
 /**
- * @import { Contender, Report } from "../build/document"
+ * @import { ContenderPart, Report } from "../build/document"
  * @import { Choice } from "./ranking.js"
  */
 
@@ -165,7 +165,7 @@ const whole = (sentence) => sentence.replaceAll(" %", "\u00a0%");
 /**
  * A sentence whose contender names link to their panels and stay on one line.
  * @param {string} sentence
- * @param {Contender[]} contenders
+ * @param {ContenderPart[]} contenders
  */
 function linked(sentence, contenders) {
   const panels = new Map(contenders.map(({ label, name }, i) => [label ?? name, panelId(i)]));

@@ -1,7 +1,7 @@
 // "Does it matter?": a slider for the reader's own work per request. The chart follows it.
 
 import { h } from "./dom.js";
-import { percent, short, span } from "./format.js";
+import { percent, short, span } from "./numbers.js";
 import { spread, usesCpuTime } from "./standing.js";
 
 /**

@@ -1,7 +1,7 @@
 // Open loop: response times at offered rates, and the highest rate within an objective.
 
 import { h, scrolling, section, table } from "./dom.js";
-import * as format from "./format.js";
+import * as numbers from "./numbers.js";
 
 /** @import { Report } from "../build/document" */
 
@@ -10,13 +10,13 @@ export function offered(report) {
   const rows = report.contenders.flatMap((contender) =>
     contender.offered.map((cell) => [
       contender.label ?? contender.name,
-      format.integer(cell.connections),
-      format.rate(cell.offered_rate_per_s),
-      format.rate(cell.achieved_rate_per_s),
-      format.milliseconds(cell.response.p50_us),
-      format.milliseconds(cell.response.p99_us),
-      format.milliseconds(cell.response.p99_9_us),
-      format.milliseconds(cell.first_byte.p50_us),
+      numbers.integer(cell.connections),
+      numbers.rate(cell.offered_rate_per_s),
+      numbers.rate(cell.achieved_rate_per_s),
+      numbers.milliseconds(cell.response.p50_us),
+      numbers.milliseconds(cell.response.p99_us),
+      numbers.milliseconds(cell.response.p99_9_us),
+      numbers.milliseconds(cell.first_byte.p50_us),
       `${cell.trials_valid}/${cell.trials.length}`,
     ]),
   );
@@ -72,13 +72,13 @@ export function capacity(report) {
           ],
           report.capacities.map((capacity) => [
             capacity.name,
-            format.rate(capacity.rate_per_s || null),
-            format.rate(capacity.above_per_s),
-            format.rate(capacity.rate_per_s_per_cpu),
-            format.rate(capacity.rate_per_s_per_100_mib),
-            format.microseconds(capacity.server_cpu_us_per_request),
-            format.mebibytes(capacity.memory_peak_bytes),
-            format.integer(capacity.trials),
+            numbers.rate(capacity.rate_per_s || null),
+            numbers.rate(capacity.above_per_s),
+            numbers.rate(capacity.rate_per_s_per_cpu),
+            numbers.rate(capacity.rate_per_s_per_100_mib),
+            numbers.microseconds(capacity.server_cpu_us_per_request),
+            numbers.mebibytes(capacity.memory_peak_bytes),
+            numbers.integer(capacity.trials),
           ]),
         ),
       ),

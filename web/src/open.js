@@ -2,11 +2,11 @@
 
 import { h } from "./dom.js";
 
-/** @import { Level } from "../build/document" */
+/** @import { LevelPart } from "../build/document" */
 
 /**
  * The first point with its command, and the others behind a summary.
- * @param {Level} level
+ * @param {LevelPart} level
  */
 export function openPoints({ open, pairs }) {
   const label = h("strong", {}, "Open: ");

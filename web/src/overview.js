@@ -3,13 +3,13 @@
 import { dot, gridX, gridY, line, ruleY, text } from "@observablehq/plot";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
-import * as format from "./format.js";
 import { color, dashes, logTicks, spaced } from "./labels.js";
 import { latencyFigure } from "./latency.js";
+import * as numbers from "./numbers.js";
 import { rowsAt } from "./rows.js";
 
 /**
- * @import { Contender, Report } from "../build/document"
+ * @import { ContenderPart, Report } from "../build/document"
  * @import { Percents } from "./labels.js"
  * @import { Row } from "./rows.js"
  */
@@ -44,7 +44,7 @@ export function overview(connections) {
     if (key === drawn) return;
     waiting = window.setTimeout(() => {
       drawn = key;
-      note.textContent = `The first ${rows.length} of ${format.count(kept.length, "server")} above. A filter chooses others.`;
+      note.textContent = `The first ${rows.length} of ${numbers.count(kept.length, "server")} above. A filter chooses others.`;
       const open = new Set([...holder.children].filter(isOpen).map(captionOf));
       holder.replaceChildren(...charts(report, connections, rows));
       for (const each of holder.children)
@@ -54,7 +54,7 @@ export function overview(connections) {
   return { section, draw };
 }
 
-const isControl = (/** @type {Contender} */ { role }) => role === "control";
+const isControl = (/** @type {ContenderPart} */ { role }) => role === "control";
 const isOpen = (/** @type {Element} */ chart) => chart.querySelector("details[open]") !== null;
 const captionOf = (/** @type {Element} */ chart) => chart.querySelector("figcaption")?.textContent;
 
@@ -90,7 +90,7 @@ const courseOf = (connections) => (/** @type {Row} */ row, /** @type {number} */
 
 /**
  * The rate of each trial in percent of the contender's median, by minutes since the run's start.
- * @param {Contender} contender
+ * @param {ContenderPart} contender
  * @param {number | null} connections
  * @param {number} place
  * @returns {Point[]}
@@ -99,7 +99,7 @@ function course(contender, connections, place) {
   const trials = contender.levels.find((each) => each.connections === connections)?.trials ?? [];
   const rates = trials.flatMap(({ rate_per_s }) => rate_per_s ?? []).sort((a, b) => a - b);
   const middle = rates[Math.floor(rates.length / 2)];
-  const name = format.short(contender.label ?? contender.name);
+  const name = numbers.short(contender.label ?? contender.name);
   return trials.flatMap(({ at_s, rate_per_s }) =>
     rate_per_s ? [{ name, place, x: at_s / 60, y: (100 * rate_per_s) / middle }] : [],
   );
@@ -141,7 +141,7 @@ function blocks(rows) {
           return trial.valid && trial.rate_per_s && rate
             ? [
                 {
-                  name: format.short(row.name),
+                  name: numbers.short(row.name),
                   place,
                   x: Number(order.get(key(trial))),
                   y: (100 * trial.rate_per_s) / rate,
@@ -150,7 +150,7 @@ function blocks(rows) {
             : [];
         }),
   );
-  const name = format.short(leader.name);
+  const name = numbers.short(leader.name);
   return lines(series, {
     caption: `Ratio to ${name}, block by block`,
     label: `Rate in percent of ${name}, in each block where both are valid.`,
@@ -181,7 +181,7 @@ function levels(report, rows) {
   const series = rows.map((row, place) =>
     report.levels.flatMap(({ connections }, i) => {
       const rate = all[i].find(({ contender }) => contender === row.contender)?.rate;
-      return rate ? [{ name: format.short(row.name), place, x: connections, y: rate }] : [];
+      return rate ? [{ name: numbers.short(row.name), place, x: connections, y: rate }] : [];
     }),
   );
   const ticks = report.levels.map(({ connections }) => connections);
@@ -223,7 +223,7 @@ function lines(series, frame) {
     {
       marginRight: 130,
       x: { ticks: 5, ...frame.x },
-      y: { label: frame.y, ...scale, tickFormat: short },
+      y: { label: frame.y, ...scale, tickFormat: numbers.tick },
       marks: [
         gridY({ ticks: 5 }),
         frame.even ? ruleY([frame.even], { stroke: "var(--muted)" }) : null,
@@ -247,7 +247,7 @@ function lines(series, frame) {
       ],
     },
     frame.headers,
-    points.map(({ name, x, y }) => [name, format.figure(x), format.figure(y)]),
+    points.map(({ name, x, y }) => [name, numbers.figure(x), numbers.figure(y)]),
   );
 }
 
@@ -257,7 +257,7 @@ function lines(series, frame) {
  */
 function cost(rows) {
   const points = rows.flatMap((row) =>
-    row.cpu && row.rate ? [{ name: format.short(row.name), rate: row.rate, cpu: row.cpu }] : [],
+    row.cpu && row.rate ? [{ name: numbers.short(row.name), rate: row.rate, cpu: row.cpu }] : [],
   );
   if (points.length < 2) return null;
   const middle = Math.sqrt(
@@ -290,9 +290,9 @@ function cost(rows) {
         domain: [across[0], across.at(-1)],
         label: "requests/s",
         ticks: across,
-        tickFormat: short,
+        tickFormat: numbers.tick,
       },
-      y: { label: "CPU, µs/request", ...scale, tickFormat: short },
+      y: { label: "CPU, µs/request", ...scale, tickFormat: numbers.tick },
       marks: [
         gridX({ ticks: across }),
         gridY({ ticks }),
@@ -308,15 +308,9 @@ function cost(rows) {
       ],
     },
     ["server", "requests/s", "CPU, µs/request"],
-    points.map(({ name, rate, cpu }) => [name, format.rate(rate), format.microseconds(cpu)]),
+    points.map(({ name, rate, cpu }) => [name, numbers.rate(rate), numbers.microseconds(cpu)]),
   );
 }
 
 /** @param {number[]} values */
 const logTicksOf = (values) => logTicks(Math.min(...values), Math.max(...values));
-
-/** @param {number} value */
-const short = (value) =>
-  value >= 1000
-    ? `${Number((value / 1000).toPrecision(3))}k`
-    : String(Number(value.toPrecision(3)));

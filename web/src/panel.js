@@ -2,13 +2,13 @@
 
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
 import { h, link, scrolling, table } from "./dom.js";
-import * as format from "./format.js";
 import { keep, place } from "./keep.js";
 import { latencyFigure } from "./latency.js";
+import * as numbers from "./numbers.js";
 import { panelId, sum } from "./rows.js";
 
 /**
- * @import { Cell, Contender, FailedGate, Latency, Report, Standing, Trial } from "../build/document"
+ * @import { CellPart, ContenderPart, FailedGate, LatencyPart, Report, StandingPart, TrialPart } from "../build/document"
  * @import { Child } from "./dom.js"
  */
 
@@ -21,7 +21,7 @@ import { panelId, sum } from "./rows.js";
 export function panels(report, connections, open) {
   const standings =
     report.levels.find((level) => level.connections === connections)?.standings ?? [];
-  const placeOf = (/** @type {Contender} */ contender) => {
+  const placeOf = (/** @type {ContenderPart} */ contender) => {
     const at = standings.findIndex((standing) => standing.name === contender.name);
     return at < 0 ? Infinity : at;
   };
@@ -46,8 +46,8 @@ export function panels(report, connections, open) {
 }
 
 /**
- * @param {Contender} contender
- * @param {Standing | undefined} standing
+ * @param {ContenderPart} contender
+ * @param {StandingPart | undefined} standing
  * @param {string} id
  * @param {number | null} connections
  * @param {Set<string>} open
@@ -60,7 +60,7 @@ function panel(contender, standing, id, connections, open) {
     h(
       "summary",
       {},
-      h("span", { class: "rank" }, standing ? format.rank(standing) : format.NONE),
+      h("span", { class: "rank" }, standing ? numbers.rank(standing) : numbers.NONE),
       h("span", { class: "name clamp", dir: "auto" }, contender.label ?? contender.name),
       h(
         "span",
@@ -73,7 +73,7 @@ function panel(contender, standing, id, connections, open) {
               ? ""
               : "no valid trial",
       ),
-      h("span", { class: "number" }, cell ? `${format.rate(cell.rate_per_s)} requests/s` : ""),
+      h("span", { class: "number" }, cell ? `${numbers.rate(cell.rate_per_s)} requests/s` : ""),
     ),
   );
   // Filled when first opened: the charts of sixty servers would keep a phone busy.
@@ -90,8 +90,8 @@ function panel(contender, standing, id, connections, open) {
 }
 
 /**
- * @param {Contender} contender
- * @param {Cell | undefined} cell
+ * @param {ContenderPart} contender
+ * @param {CellPart | undefined} cell
  * @param {number | null} connections
  */
 function content(contender, cell, connections) {
@@ -116,7 +116,7 @@ function content(contender, cell, connections) {
             .slice(-1)
             .map((each) =>
               latencyFigure(
-                `Response time at ${format.rate(each.offered_rate_per_s)} requests/s offered`,
+                `Response time at ${numbers.rate(each.offered_rate_per_s)} requests/s offered`,
                 [{ name: "response", latency: each.response }],
               ),
             ),
@@ -139,20 +139,20 @@ function content(contender, cell, connections) {
   ].filter((part) => part !== null);
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 const allTrials = (contender) =>
   [...contender.levels, ...contender.offered].flatMap((each) => each.trials);
 
 /**
  * Whether both curves are equal, as they are where a response is one segment.
- * @param {Latency} a
- * @param {Latency} b
+ * @param {LatencyPart} a
+ * @param {LatencyPart} b
  */
 const same = (a, b) => JSON.stringify(a.curve) === JSON.stringify(b.curve);
 
 /**
- * @param {Contender} contender
- * @param {Trial[]} trials
+ * @param {ContenderPart} contender
+ * @param {TrialPart[]} trials
  */
 function remarks(contender, trials) {
   /** @type {Map<string, FailedGate[]>} */
@@ -166,7 +166,7 @@ function remarks(contender, trials) {
       "li",
       {},
       h("strong", {}, code),
-      ` failed in ${format.count(all.length, "trial")}${excessText(worst)}`,
+      ` failed in ${numbers.count(all.length, "trial")}${excessText(worst)}`,
       worst.advice ? h("span", { class: "advice" }, worst.advice) : null,
     );
   });
@@ -177,7 +177,7 @@ function remarks(contender, trials) {
   }
   const total = sum([...errors.values()]);
   const classes = [...errors]
-    .map(([name, requests]) => `${format.integer(requests)} ${name}`)
+    .map(([name, requests]) => `${numbers.integer(requests)} ${name}`)
     .join(", ");
   const list = [
     contender.fault
@@ -189,7 +189,7 @@ function remarks(contender, trials) {
           "li",
           {},
           h("strong", {}, "errors"),
-          ` ${format.count(total, "request")} failed: ${classes}`,
+          ` ${numbers.count(total, "request")} failed: ${classes}`,
         )
       : null,
     ...contender.starts
@@ -211,8 +211,8 @@ const excess = ({ reading, threshold }) =>
 /** @param {FailedGate} gate */
 function excessText({ reading, threshold, unit }) {
   if (reading === null) return "";
-  if (threshold === null) return `: worst ${format.reading(reading, unit)}`;
-  const [read, limit] = format.readingAndLimit(reading, threshold, unit);
+  if (threshold === null) return `: worst ${numbers.reading(reading, unit)}`;
+  const [read, limit] = numbers.readingAndLimit(reading, threshold, unit);
   return `: worst ${read}, limit ${limit}`;
 }
 
@@ -224,8 +224,8 @@ const LIMITS = {
 };
 
 /**
- * @param {Contender} contender
- * @param {Cell | undefined} cell
+ * @param {ContenderPart} contender
+ * @param {CellPart | undefined} cell
  */
 function facts(contender, cell) {
   const start = contender.starts.find((each) => each.command.length);
@@ -237,22 +237,22 @@ function facts(contender, cell) {
     ["kind", contender.kind],
     [
       "workers and threads",
-      `${format.count(contender.workers, "worker")}, ${format.count(contender.threads, "thread")} each`,
+      `${numbers.count(contender.workers, "worker")}, ${numbers.count(contender.threads, "thread")} each`,
     ],
     ["setting", contender.setting],
     [
       "limited by",
       cell?.limit
-        ? `${LIMITS[cell.limit]}${cell.server_cpus_used === null ? "" : ` (${cell.server_cpus_used.toFixed(2)} in use)`}`
+        ? `${LIMITS[cell.limit]}${cell.server_cpus_used === null ? "" : ` (${numbers.fixed(cell.server_cpus_used, 2)} in use)`}`
         : null,
     ],
     ["homepage", contender.homepage ? link(contender.homepage) : null],
-    ["started by", start ? h("code", { dir: "auto" }, format.shell(start.command)) : null],
-    ["ready after", ready.length ? ready.map((s) => format.duration(s)).join(", ") : null],
+    ["started by", start ? h("code", { dir: "auto" }, numbers.shell(start.command)) : null],
+    ["ready after", ready.length ? ready.map((s) => numbers.duration(s)).join(", ") : null],
     [
       "loaded by",
       contender.raw_output
-        ? h("code", { dir: "auto" }, format.shell(contender.raw_output.command))
+        ? h("code", { dir: "auto" }, numbers.shell(contender.raw_output.command))
         : null,
     ],
     [
@@ -266,7 +266,7 @@ function facts(contender, cell) {
     [
       "build",
       build
-        ? `${build.key}, ${build.built_at.slice(0, 16).replace("T", " ")} UTC, in ${format.duration(build.elapsed_s)}`
+        ? `${build.key}, ${build.built_at.slice(0, 16).replace("T", " ")} UTC, in ${numbers.duration(build.elapsed_s)}`
         : null,
     ],
   ];
@@ -278,7 +278,7 @@ function facts(contender, cell) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function behavior(contender) {
   const behavior = contender.starts.find((start) => start.behavior)?.behavior;
   if (!behavior) return null;
@@ -301,15 +301,15 @@ function behavior(contender) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function publishedRates(contender) {
   if (!contender.published.length) return null;
   const rows = contender.published.flatMap((row) =>
     row.rates.map((rate) => [
       row.comparison,
       row.row,
-      format.integer(rate.connections),
-      format.rate(rate.rate_per_s),
+      numbers.integer(rate.connections),
+      numbers.rate(rate.rate_per_s),
       `${rate.rank} of ${rate.rows}`,
       row.setting,
       row.differs.join("; "),
@@ -336,7 +336,7 @@ function publishedRates(contender) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function output(contender) {
   const raw = contender.raw_output;
   const logged = contender.starts.findLast((start) => start.log_tail?.trim());

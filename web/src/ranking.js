@@ -4,16 +4,16 @@ import { board } from "./board.js";
 import { columns, FIRST, isFastFirst, optional, THEN_AND_NOW } from "./columns.js";
 import { actions } from "./copy.js";
 import { h, scrolling } from "./dom.js";
-import { count, percent } from "./format.js";
 import { languageColors } from "./language.js";
 import { meaning, slider } from "./matter.js";
+import { count, integer, percent } from "./numbers.js";
 import { comparisons, mainLevel, rowsAt } from "./rows.js";
 import { measured, withWork } from "./standing.js";
 import { decode, isState } from "./state.js";
 import { rankingTable, sort } from "./table.js";
 
 /**
- * @import { Contender, Report } from "../build/document"
+ * @import { ContenderPart, Report } from "../build/document"
  * @import { Row } from "./rows.js"
  */
 
@@ -254,7 +254,7 @@ function levels(report, chosen, onLevel) {
             },
           },
         }),
-        h("span", {}, connections.toLocaleString("en-US")),
+        h("span", {}, integer(connections)),
       ),
     ),
   );
@@ -354,7 +354,7 @@ function comparisonChoice(report, chosen, draw) {
 }
 
 /**
- * @param {Contender[]} contenders
+ * @param {ContenderPart[]} contenders
  * @param {"language" | "kind"} key
  * @returns {string[]}
  */

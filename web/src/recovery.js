@@ -3,8 +3,8 @@
 import { dot, gridY, line, text } from "@observablehq/plot";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
-import * as format from "./format.js";
 import { color, dashes, narrow, spaced } from "./labels.js";
+import * as numbers from "./numbers.js";
 import { last } from "./rows.js";
 
 /**
@@ -20,7 +20,7 @@ export function recovery(report) {
   const series = report.contenders
     .filter(({ recoveries }) => recoveries.length)
     .map(({ name, label, recoveries }, place) => ({
-      name: format.short(label ?? name),
+      name: numbers.short(label ?? name),
       place,
       points: recoveries.map(({ recovered_after_s, burnt_for_s }, i) => ({
         trial: i + 1,
@@ -40,8 +40,8 @@ export function recovery(report) {
   });
   const slow = all.filter(({ never }) => never).length;
   const summary = slow
-    ? `No recovery after ${slow} of ${format.count(all.length, "trial")}.`
-    : `Each server recovered after each trial, after ${format.duration(Math.max(...all.map(({ seconds }) => seconds)))} at most.`;
+    ? `No recovery after ${slow} of ${numbers.count(all.length, "trial")}.`
+    : `Each server recovered after each trial, after ${numbers.duration(Math.max(...all.map(({ seconds }) => seconds)))} at most.`;
   return [
     h("p", {}, summary),
     figure(
@@ -86,11 +86,11 @@ export function recovery(report) {
       ["server", "after trial", "recovered after", "CPU time used after", "busy for"],
       report.contenders.flatMap(({ name, label, recoveries }) =>
         recoveries.map((each, i) => [
-          format.short(label ?? name),
+          numbers.short(label ?? name),
           String(i + 1),
-          each.recovered_after_s === null ? "never" : format.duration(each.recovered_after_s),
-          format.duration(each.cpu_burnt_s),
-          `${each.idle === false ? "over " : ""}${format.duration(each.burnt_for_s)}`,
+          each.recovered_after_s === null ? "never" : numbers.duration(each.recovered_after_s),
+          numbers.duration(each.cpu_burnt_s),
+          `${each.idle === false ? "over " : ""}${numbers.duration(each.burnt_for_s)}`,
         ]),
       ),
     ),

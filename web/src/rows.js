@@ -1,14 +1,14 @@
 // The ranking's rows at one level: each a standing with its contender's numbers.
 
-/** @import { Cell, Contender, Latency, PublishedRate, PublishedRow, Report, Standing, Trial } from "../build/document" */
+/** @import { CellPart, ContenderPart, LatencyPart, PublishedRate, PublishedRow, Report, StandingPart, TrialPart } from "../build/document" */
 
 /**
  * @typedef {object} Row
  * @property {number} place
  * @property {string} panel
- * @property {Standing} standing
- * @property {Contender} contender
- * @property {Cell | undefined} cell
+ * @property {StandingPart} standing
+ * @property {ContenderPart} contender
+ * @property {CellPart | undefined} cell
  * @property {string} name
  * @property {boolean} ranked
  * @property {number | null} rate
@@ -18,9 +18,9 @@
  * @property {number | null} cpu
  * @property {number | null} memory
  * @property {number} errors
- * @property {Trial[]} trials
+ * @property {TrialPart[]} trials
  * @property {number} valid
- * @typedef {Pick<Latency, "p50_us" | "p99_us">} Quantiles
+ * @typedef {Pick<LatencyPart, "p50_us" | "p99_us">} Quantiles
  */
 
 const EMPTY = { p50_us: null, p99_us: null };
@@ -35,7 +35,7 @@ export function rowsAt(report, connections) {
   const contenders = new Map(report.contenders.map((contender) => [contender.name, contender]));
   const panels = new Map(report.contenders.map(({ name }, i) => [name, panelId(i)]));
   return (level?.standings ?? []).map((standing, place) => {
-    const contender = /** @type {Contender} */ (contenders.get(standing.name));
+    const contender = /** @type {ContenderPart} */ (contenders.get(standing.name));
     const cell = contender.levels.find((each) => each.connections === connections);
     return {
       place,
@@ -92,7 +92,7 @@ export function comparisons(report) {
 
 /**
  * The published rate at a level, of the row with the contender's setting where there is one.
- * @param {Contender} contender
+ * @param {ContenderPart} contender
  * @param {string} comparison
  * @param {number | null} connections
  */
@@ -105,7 +105,7 @@ export function published(contender, comparison, connections) {
 
 /**
  * Latency at the middle one of the offered rates (open loop).
- * @param {Contender} contender
+ * @param {ContenderPart} contender
  * @param {number | null} connections
  */
 function response(contender, connections) {
@@ -115,7 +115,7 @@ function response(contender, connections) {
   return offered[Math.floor(offered.length / 2)]?.response ?? EMPTY;
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function largest(contender) {
   const trials = [...contender.levels, ...contender.offered].flatMap((cell) => cell.trials);
   const peaks = trials.map((trial) => trial.memory_peak_bytes).filter((peak) => peak !== null);

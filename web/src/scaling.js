@@ -1,11 +1,11 @@
-// Scaling: the rate of each server by number of workers, with the fitted scalability law.
+// Scaling: the rate of each server by number of workers.
 
 import { dot, gridY, line, ruleX } from "@observablehq/plot";
 import { h, section } from "./dom.js";
 import { figure } from "./figure.js";
-import * as format from "./format.js";
+import * as numbers from "./numbers.js";
 
-/** @import { Report, Scaling, ScalingPoint } from "../build/document" */
+/** @import { Report, ScalingPoint } from "../build/document" */
 
 /**
  * @typedef {ScalingPoint & { rate_per_s: number }} Point a point that has a rate
@@ -26,7 +26,7 @@ export function scaling(report, connections) {
         const points = curve.points.flatMap((point) =>
           point.rate_per_s ? [{ ...point, rate_per_s: point.rate_per_s }] : [],
         );
-        const name = format.short(
+        const name = numbers.short(
           curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`,
         );
         const most = Math.max(...points.map((point) => point.workers));
@@ -41,7 +41,7 @@ export function scaling(report, connections) {
         return [
           figure(
             name,
-            `Rate of ${name} by number of workers, relative to ${format.count(first.workers, "worker")}.`,
+            `Rate of ${name} by number of workers, relative to ${numbers.count(first.workers, "worker")}.`,
             {
               x: {
                 label: "workers",
@@ -50,7 +50,7 @@ export function scaling(report, connections) {
                 domain: [0.5, most + 0.5],
               },
               y: {
-                label: `times ${format.count(first.workers, "worker")}`,
+                label: `times ${numbers.count(first.workers, "worker")}`,
                 zero: true,
                 nice: true,
                 ticks: 5,
@@ -64,7 +64,6 @@ export function scaling(report, connections) {
                   ],
                   { stroke: "var(--muted)", strokeDasharray: "3 4" },
                 ),
-                line(law(curve, most, first), { stroke: "var(--blue)", strokeOpacity: 0.6 }),
                 ruleX(bounded, {
                   x: "workers",
                   y1: (point) => gain(point).low,
@@ -84,41 +83,17 @@ export function scaling(report, connections) {
             },
             ["workers", "requests/s", "times", "CPU, µs/request"],
             curve.points.map((point) => [
-              format.integer(point.workers),
-              format.rate(point.rate_per_s),
+              numbers.integer(point.workers),
+              numbers.rate(point.rate_per_s),
               point.rate_per_s
-                ? format.figure(gain({ ...point, rate_per_s: point.rate_per_s }).ratio)
-                : format.NONE,
-              format.microseconds(point.server_cpu_us_per_request),
+                ? numbers.figure(gain({ ...point, rate_per_s: point.rate_per_s }).ratio)
+                : numbers.NONE,
+              numbers.microseconds(point.server_cpu_us_per_request),
             ]),
           ),
-          h(
-            "ul",
-            {},
-            curve.text.map((sentence) => h("li", { dir: "auto" }, sentence)),
-          ),
+          curve.text.map((sentence) => h("p", { dir: "auto" }, sentence)),
         ];
       }),
     ),
   ];
-}
-
-/**
- * The fitted Universal Scalability Law (Gunther 1993), relative to the first point.
- * @param {Scaling} curve
- * @param {number} most
- * @param {Point} first
- * @returns {[number, number][]}
- */
-function law({ fit }, most, first) {
-  if (!fit) return [];
-  const [lambda, sigma, kappa] = [fit.rate_of_one_per_s, fit.contention, fit.coherency].map(
-    (estimate) => estimate.value ?? 0,
-  );
-  const rate = (/** @type {number} */ n) =>
-    (lambda * n) / (1 + sigma * (n - 1) + kappa * n * (n - 1));
-  return Array.from({ length: 41 }, (_, i) => {
-    const n = first.workers + ((most - first.workers) * i) / 40;
-    return [n, rate(n) / first.rate_per_s];
-  });
 }

@@ -1,6 +1,6 @@
 // Shares: the rate of each trial of an instance, as a share of its first one.
 
-/** @import { Report, Trial } from "../build/document" */
+/** @import { Report, TrialPart } from "../build/document" */
 
 /**
  * What the machine did: the geometric mean over the controls; empty without controls.
@@ -21,7 +21,7 @@ export function controlShares(report, connections) {
 
 /**
  * For each trial that all instances have: the geometric mean of rate over first rate.
- * @param {Trial[]} trials
+ * @param {TrialPart[]} trials
  */
 export function shares(trials) {
   /** @type {Map<number, number[]>} */

@@ -1,7 +1,7 @@
 // What the chart shows for each row: its ratio to the best, and the band that it belongs to.
 // "Does it matter?" is here: the same ratios when each request also takes the reader's own work.
 
-import { isKnown } from "./format.js";
+import { isKnown } from "./numbers.js";
 import { last } from "./rows.js";
 
 /**

@@ -2,7 +2,7 @@
 
 import { columns } from "./columns.js";
 import { h } from "./dom.js";
-import { count } from "./format.js";
+import { count } from "./numbers.js";
 
 /**
  * @import { Column } from "./columns.js"

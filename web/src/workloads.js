@@ -1,9 +1,9 @@
 // A run of several workloads: the choice of one, and the servers over all of them.
 
 import { h, scrolling, table } from "./dom.js";
-import { percent } from "./format.js";
+import { ofLeader } from "./numbers.js";
 
-/** @import { Profile, ProfileRow, Report } from "../build/document" */
+/** @import { ProfilePart, ProfileRow, Report } from "../build/document" */
 
 /**
  * What a report says of one workload, as if it were of a run of that alone.
@@ -94,7 +94,7 @@ export function profile(report) {
   );
 }
 
-/** @param {Profile} of */
+/** @param {ProfilePart} of */
 const texts = ({ predictions }) => predictions.flatMap(({ text }) => text);
 
 /**
@@ -102,11 +102,8 @@ const texts = ({ predictions }) => predictions.flatMap(({ text }) => text);
  * @param {string} workload
  */
 function shareOf({ shares }, workload) {
-  const share = shares.find((each) => each.workload === workload);
-  if (!share || share.ratio === null) return "–";
-  const middle = percent(share.ratio);
-  if (share.low === null || share.high === null) return `${middle} [unknown]`;
-  if (share.low === 1 && share.high === 1) return "100 %";
-  const [low, high] = [share.low, share.high].map((end) => (100 * end).toFixed(1));
-  return `${middle} [${low}–${high}]`;
+  return ofLeader(
+    shares.find((each) => each.workload === workload),
+    true,
+  );
 }

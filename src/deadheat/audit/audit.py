@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deadheat.audit.beside import Agreement, Case, between_replays
+from deadheat.audit.beside import Case, RowAgreement, between_replays
 from deadheat.audit.defects import find_defects
 from deadheat.audit.placement import Placement, placement_of
-from deadheat.audit.replay import Replay, Trial, load_replay
+from deadheat.audit.replay import Replay, ReplayedTrial, load_replay
 from deadheat.catalog import find_root
 from deadheat.errors import DeadheatError
 from deadheat.host.cpu_time import TICK_S
-from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
 from deadheat.report.model.evidence import Defect
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
@@ -91,15 +91,15 @@ class Audit:
     defects: tuple[Defect, ...]
     machine_use: tuple[MachineUse, ...]
     against: str | None = None  # the other replay's run id
-    replays_agree: Mapping[int, Agreement | None] = field(default_factory=dict)
+    replays_agree: Mapping[int, RowAgreement | None] = field(default_factory=dict)
     placement: Placement | None = None
 
 
 def audit(
     store: Store,
     replay: Replay,
-    figures: Figures,
-    repetitions: Figures | None = None,
+    figures: PublishedFigures,
+    repetitions: PublishedFigures | None = None,
     other: Replay | None = None,
     elsewhere: Replay | None = None,
 ) -> Audit:
@@ -129,7 +129,7 @@ def _machine_use(store: Store, case: Case) -> Iterator[MachineUse]:
                 yield MachineUse(row, connections, seconds, best.memory_peak_bytes)
 
 
-def _rate(trial: Trial) -> float:
+def _rate(trial: ReplayedTrial) -> float:
     return trial.rate_per_s or 0.0
 
 

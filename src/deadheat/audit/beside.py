@@ -4,14 +4,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.audit.replay import Contender, Replay
-from deadheat.protocol.figures import Figure, Figures
+from deadheat.audit.replay import Replay, ReplayedContender
+from deadheat.protocol.figures import Figure, PublishedFigures
 from deadheat.stats.agreement import tau_b, tau_interval
 from deadheat.stats.repetitions import typical
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RowBeside:
     """One published row at one level, then (published) and now (replayed).
 
     Ranks are among the rows with both figures; equal rates share the better rank. `ratio` is now /
@@ -37,7 +37,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RowAgreement:
     """Kendall's tau-b of two columns of rates, with an interval for other rows like these."""
 
     tau_b: float
@@ -47,37 +47,37 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RowsAtLevel:
     """One level: every published row, in the order of the published rates."""
 
     connections: int
-    lines: tuple[Line, ...]
-    agreement: Agreement | None
+    lines: tuple[RowBeside, ...]
+    agreement: RowAgreement | None
 
     @property
-    def both(self) -> tuple[Line, ...]:
+    def both(self) -> tuple[RowBeside, ...]:
         return tuple(line for line in self.lines if line.ratio is not None)
 
-    def moved_most(self, count: int) -> list[Line]:
+    def moved_most(self, count: int) -> list[RowBeside]:
         """The rows with the largest changes of rank."""
         moved = [line for line in self.both if line.moved]
         return sorted(moved, key=lambda line: (-abs(line.moved), line.row))[:count]
 
 
-def set_beside(replay: Replay, figures: Figures) -> tuple[Level, ...]:
+def set_beside(replay: Replay, figures: PublishedFigures) -> tuple[RowsAtLevel, ...]:
     """Every published level, replayed or not."""
     return tuple(_level(replay, figures, connections) for connections in figures.levels)
 
 
-def agree(first: Sequence[float], second: Sequence[float]) -> Agreement | None:
+def agree(first: Sequence[float], second: Sequence[float]) -> RowAgreement | None:
     """Tau-b with Fieller, Hartley & Pearson's interval (1957); None for fewer than two rows."""
     if len(first) < 2:
         return None
     tau = tau_b(first, second)
-    return Agreement(tau, *tau_interval(tau, len(first)), len(first))
+    return RowAgreement(tau, *tau_interval(tau, len(first)), len(first))
 
 
-def between_replays(first: Replay, second: Replay) -> Mapping[int, Agreement | None]:
+def between_replays(first: Replay, second: Replay) -> Mapping[int, RowAgreement | None]:
     """The agreement of two replays by level: the most to expect of a published page."""
     agreements = {}
     others = {contender.row: contender for contender in second.contenders}
@@ -92,7 +92,7 @@ def between_replays(first: Replay, second: Replay) -> Mapping[int, Agreement | N
     return agreements
 
 
-def _level(replay: Replay, figures: Figures, connections: int) -> Level:
+def _level(replay: Replay, figures: PublishedFigures, connections: int) -> RowsAtLevel:
     by_row = _contenders_by_row(replay, connections)
     published = figures.at(connections)
     then = {row: figure.rate_per_s for row, figure in published.items() if figure.rate_per_s}
@@ -108,7 +108,7 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
         contender = by_row.get(row)
         spread = typical(contender.rates_at(connections)) if contender and row in both else None
         lines.append(
-            Line(
+            RowBeside(
                 row=row,
                 contender=contender.name if contender else None,
                 then_per_s=then.get(row),
@@ -123,12 +123,12 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
         )
     lines.sort(key=lambda line: -(line.then_per_s or -math.inf))
     agreement = agree([then[row] for row in both], [now[row] for row in both])
-    return Level(connections, tuple(lines), agreement)
+    return RowsAtLevel(connections, tuple(lines), agreement)
 
 
-def _contenders_by_row(replay: Replay, connections: int) -> dict[str, Contender]:
+def _contenders_by_row(replay: Replay, connections: int) -> dict[str, ReplayedContender]:
     """Published row -> its contender; the fastest by the aggregate if there are several."""
-    contenders: dict[str, Contender] = {}
+    contenders: dict[str, ReplayedContender] = {}
     for contender in replay.contenders:
         best = contenders.get(contender.row)
         if best is None or (replay.rate(contender, connections) or 0) > (
@@ -143,7 +143,9 @@ def ranks(rates: Mapping[str, float]) -> dict[str, int]:
     return {row: 1 + sum(other > rate for other in rates.values()) for row, rate in rates.items()}
 
 
-def _why_missing(replay: Replay, contender: Contender | None, row: str, connections: int) -> str:
+def _why_missing(
+    replay: Replay, contender: ReplayedContender | None, row: str, connections: int
+) -> str:
     if contender is None:
         return replay.missing.get(row, "not in this run")
     if contender.fault:
@@ -158,23 +160,25 @@ class Case:
     """A replay and the published figures; `repetitions` if those are published too."""
 
     replay: Replay
-    figures: Figures
-    repetitions: Figures | None
-    levels: tuple[Level, ...]
+    figures: PublishedFigures
+    repetitions: PublishedFigures | None
+    levels: tuple[RowsAtLevel, ...]
 
     @classmethod
-    def of(cls, replay: Replay, figures: Figures, repetitions: Figures | None = None) -> "Case":
+    def of(
+        cls, replay: Replay, figures: PublishedFigures, repetitions: PublishedFigures | None = None
+    ) -> "Case":
         return cls(replay, figures, repetitions, set_beside(replay, figures))
 
     @property
-    def running(self) -> dict[str, Contender]:
+    def running(self) -> dict[str, ReplayedContender]:
         """Published row -> contender, for those with a trial."""
         return {
             contender.row: contender for contender in self.replay.contenders if contender.trials
         }
 
     @property
-    def main(self) -> Level:
+    def main(self) -> RowsAtLevel:
         """The level with the most rows in both columns, then with the most detail."""
         return max(
             self.levels,
@@ -194,7 +198,7 @@ class Case:
             by_row_and_level.setdefault((figure.row, figure.connections), []).append(figure)
         return by_row_and_level
 
-    def agreement_without(self, rows: Collection[str]) -> Agreement | None:
+    def agreement_without(self, rows: Collection[str]) -> RowAgreement | None:
         """Rank agreement at the main level without these rows."""
         kept = [line for line in self.main.both if line.row not in rows]
         return agree(
@@ -202,7 +206,7 @@ class Case:
         )
 
 
-def agreement_text(agreement: Agreement | None) -> str:
+def agreement_text(agreement: RowAgreement | None) -> str:
     """`tau-b 0.87 [0.80, 0.92] over 22 rows`."""
     if agreement is None:
         return "no rank agreement: fewer than two rows"

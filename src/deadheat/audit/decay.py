@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from deadheat import numbers
 from deadheat.audit.page import Page, Section
-from deadheat.audit.replay import Contender, Replay
+from deadheat.audit.replay import Replay, ReplayedContender
 from deadheat.audit.sections import heading
-from deadheat.protocol.figures import Figures
-from deadheat.report import format
+from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.formats.tables import Column, column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store, read_run
 from deadheat.store.rows import StoredTrial
 
+DECAY = "landshark-2009-decay"  # the one published series
 # (contender, repetition) -> the recovery after it
 Recoveries = Mapping[tuple[str, int], StoredTrial]
 
@@ -36,7 +38,7 @@ class Aftermath:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class TrialSeries:
     """The trials of one process in order. `trend` is the change per trial, of the first rate."""
 
     name: str
@@ -45,7 +47,7 @@ class Series:
     recovers: bool
 
 
-def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
+def load_series(store: Store, replay: Replay) -> tuple[TrialSeries, ...]:
     """Every contender's series of a stored decay run."""
     run = read_run(store, replay.run_id)
     names = {contender.id: contender.name for contender in run.contenders}
@@ -59,7 +61,7 @@ def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
     )
 
 
-def _series(contender: Contender, recoveries: Recoveries) -> Series:
+def _series(contender: ReplayedContender, recoveries: Recoveries) -> TrialSeries:
     trials = []
     for trial in contender.trials:
         recovery = recoveries.get((contender.name, trial.repetition))
@@ -77,16 +79,18 @@ def _series(contender: Contender, recoveries: Recoveries) -> Series:
         )
     rates = [trial.rate_per_s or 0.0 for trial in trials]
     recovers = all(trial.recovered_after_s is not None for trial in trials)
-    return Series(contender.name, tuple(trials), trend(rates), recovers)
+    return TrialSeries(contender.name, tuple(trials), trend(rates), recovers)
 
 
-def decay_page(replay: Replay, series: Sequence[Series], published: Figures | None) -> Page:
+def decay_page(
+    replay: Replay, series: Sequence[TrialSeries], published: PublishedFigures | None
+) -> Page:
     """A section for each server, and the published series."""
     sections = [
         Section(each.name, (_verdict(each),), _table(each), _reasons(each)) for each in series
     ]
     if published is not None:
-        rates = [format.rate(figure.rate_per_s) for figure in published.figures]
+        rates = [numbers.rate(figure.rate_per_s) for figure in published.figures]
         text = f"{published.rows[0]}, {published.sources[0]}: {', '.join(rates)} requests/s."
         sections.append(Section("Published", (text,)))
     return Page(
@@ -106,12 +110,12 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
     )
 
 
-def _verdict(series: Series) -> str:
-    text = f"{format.count(len(series.trials), 'trial')} against one process"
+def _verdict(series: TrialSeries) -> str:
+    text = f"{numbers.count(len(series.trials), 'trial')} against one process"
     if series.trend is not None:
-        low, high = format.percent(series.trend.low), format.percent(series.trend.high)
+        low, high = numbers.percent(series.trend.low), numbers.percent(series.trend.high)
         text += (
-            f"; the rate changes by {format.percent(series.trend.per_step)} [{low}, {high}] "
+            f"; the rate changes by {numbers.percent(series.trend.per_step)} [{low}, {high}] "
             "of the first rate per trial"
         )
     if series.recovers:
@@ -121,11 +125,11 @@ def _verdict(series: Series) -> str:
     return f"{text}; it did not recover, so its series ended."
 
 
-def _table(series: Series) -> tuple[Column, ...]:
+def _table(series: TrialSeries) -> tuple[Column, ...]:
     trials, first = series.trials, series.trials[0].rate_per_s
     return (
         column(trials, "trial", lambda trial: str(trial.trial)),
-        column(trials, "req/s", lambda trial: format.rate(trial.rate_per_s)),
+        column(trials, "req/s", lambda trial: numbers.rate(trial.rate_per_s)),
         column(trials, "of the first\n%", lambda trial: _of_first(trial, first)),
         column(trials, "CPU used after\ns", lambda trial: _seconds(trial.cpu_burnt_s)),
         column(trials, "busy for\ns", _busy),
@@ -134,7 +138,7 @@ def _table(series: Series) -> tuple[Column, ...]:
 
 
 def _of_first(trial: Aftermath, first_per_s: float | None) -> str:
-    return f"{100 * (trial.rate_per_s or 0) / first_per_s:.1f}" if first_per_s else format.NONE
+    return f"{100 * (trial.rate_per_s or 0) / first_per_s:.1f}" if first_per_s else numbers.NONE
 
 
 def _recovered(trial: Aftermath) -> str:
@@ -142,7 +146,7 @@ def _recovered(trial: Aftermath) -> str:
     return "never" if never else _seconds(trial.recovered_after_s)
 
 
-def _reasons(series: Series) -> tuple[str, ...]:
+def _reasons(series: TrialSeries) -> tuple[str, ...]:
     return tuple(
         f"trial {trial.trial}: {trial.reason.splitlines()[0]}"
         for trial in series.trials
@@ -152,9 +156,20 @@ def _reasons(series: Series) -> tuple[str, ...]:
 
 def _busy(trial: Aftermath) -> str:
     if trial.burnt_for_s is None:
-        return format.NONE
+        return numbers.NONE
     return f"{'' if trial.idle else 'over '}{trial.burnt_for_s:.0f}"
 
 
 def _seconds(value: float | None) -> str:
-    return format.NONE if value is None else f"{value:.1f}"
+    return numbers.NONE if value is None else f"{value:.1f}"
+
+
+def decay_of(store: Store, replay: Replay, root: Path) -> Page:
+    """Decay and recovery of a stored run, with the published series if the catalog has it."""
+    return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
+
+
+def figures_if_any(root: Path, name: str) -> PublishedFigures | None:
+    """The figures of `published/NAME.csv`, None if the catalog has no such file."""
+    path = root / "published" / f"{name}.csv"
+    return read_figures(path) if path.is_file() else None

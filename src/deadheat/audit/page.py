@@ -41,12 +41,12 @@ class Page:
     document: Mapping[str, Any]
 
 
-def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
+def write(page: Page, format_name: str, regenerate: Sequence[str] = ()) -> str:
     """A page in one of `FORMATS`, ending with a newline.
 
     `regenerate` are the command lines that regenerate it; Markdown shows them.
     """
-    return _WRITERS[format](page, regenerate) + "\n"
+    return _WRITERS[format_name](page, regenerate) + "\n"
 
 
 def _markdown(page: Page, regenerate: Sequence[str]) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.audit.beside import Agreement, agree, agreement_text, ranks
+from deadheat import numbers
+from deadheat.audit.beside import RowAgreement, agree, agreement_text, ranks
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
-from deadheat.report import format
 from deadheat.report.formats.tables import Column, column
 
 SAME_MACHINE = (
@@ -18,7 +18,7 @@ SAME_MACHINE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlacementChange:
     """One row at one level, with the client on the server's host and on another."""
 
     row: str
@@ -37,8 +37,8 @@ class ChangedLevel:
     """One level that both replays have; its rows in the order of the rates on two hosts."""
 
     connections: int
-    changes: tuple[Change, ...]
-    agreement: Agreement | None
+    changes: tuple[PlacementChange, ...]
+    agreement: RowAgreement | None
 
     @property
     def median_ratio(self) -> float:
@@ -88,7 +88,8 @@ def _levels(one_host: Replay, two_hosts: Replay) -> Iterator[ChangedLevel]:
         yield ChangedLevel(
             connections,
             tuple(
-                Change(row, before[row], after[row], places[0][row], places[1][row]) for row in both
+                PlacementChange(row, before[row], after[row], places[0][row], places[1][row])
+                for row in both
             ),
             agree(list(before.values()), list(after.values())),
         )
@@ -121,7 +122,7 @@ def placement_sections(placement: Placement) -> Iterator[Section]:
     )
     lines += [
         f"At {level.connections:,} connections, two hosts over one host is "
-        f"{level.median_ratio:.2f} in the median of {format.count(len(level.changes), 'row')}; "
+        f"{level.median_ratio:.2f} in the median of {numbers.count(len(level.changes), 'row')}; "
         f"agreement of the ranks: {agreement_text(level.agreement)}."
         for level in placement.levels
     ]
@@ -147,17 +148,17 @@ def _network(replay: Replay) -> Iterator[str]:
         yield (
             f"The null server answers in {network.round_trip_us / 1000:.2f} ms over the link, "
             f"with {network.bytes_per_s * 8 / 1e6:,.0f} Mbit/s. The link limited "
-            f"{sum(failed)} of {format.count(len(failed), 'trial')} (gate network)."
+            f"{sum(failed)} of {numbers.count(len(failed), 'trial')} (gate network)."
         )
 
 
-def _table(rows: Sequence[tuple[int, Change]]) -> tuple[Column, ...]:
+def _table(rows: Sequence[tuple[int, PlacementChange]]) -> tuple[Column, ...]:
     changes = [change for _, change in rows]
     return (
         column(changes, "row", lambda change: change.row, False),
         column(rows, "connections", lambda row: f"{row[0]:,}"),
-        column(changes, "one host\nreq/s", lambda change: format.rate(change.one_host_per_s)),
-        column(changes, "two hosts\nreq/s", lambda change: format.rate(change.two_hosts_per_s)),
+        column(changes, "one host\nreq/s", lambda change: numbers.rate(change.one_host_per_s)),
+        column(changes, "two hosts\nreq/s", lambda change: numbers.rate(change.two_hosts_per_s)),
         column(changes, "two / one", lambda change: f"{change.ratio:.3f}"),
         column(changes, "rank on\none", lambda change: str(change.rank_one_host)),
         column(changes, "rank on\ntwo", lambda change: str(change.rank_two_hosts)),

@@ -18,7 +18,7 @@ from deadheat.store.rows import StoredTrial
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReplayedTrial:
     """One repetition. `rate_per_s` is what the generator printed; None if it failed."""
 
     id: int
@@ -37,7 +37,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class ReplayedContender:
     """The contender for a published row. `behavior` was recorded before its first trial."""
 
     name: str
@@ -47,9 +47,9 @@ class Contender:
     version: str | None
     fault: str | None
     behavior: Mapping[str, Any]
-    trials: tuple[Trial, ...]
+    trials: tuple[ReplayedTrial, ...]
 
-    def at(self, connections: int) -> tuple[Trial, ...]:
+    def at(self, connections: int) -> tuple[ReplayedTrial, ...]:
         return tuple(trial for trial in self.trials if trial.connections == connections)
 
     def rates_at(self, connections: int) -> list[float]:
@@ -70,8 +70,8 @@ class Replay:
     generator_version: str
     hosts: Mapping[str, Fingerprint]  # by role
     cpus: Mapping[str, tuple[int, ...]]
-    contenders: tuple[Contender, ...]
-    null_server: Contender | None
+    contenders: tuple[ReplayedContender, ...]
+    null_server: ReplayedContender | None
     missing: Mapping[str, str]
     remarks: tuple[str, ...] = ()  # how the run differs from its protocol
     resumed: tuple[str, ...] = ()  # when it was resumed, with new processes
@@ -87,7 +87,7 @@ class Replay:
         """Whether its hosts are namespaces or containers of one machine."""
         return not self.links or any(link.same_machine for link in self.links)
 
-    def rate(self, contender: Contender, connections: int) -> float | None:
+    def rate(self, contender: ReplayedContender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
         rates = contender.rates_at(connections)
         return AGGREGATES[self.protocol.aggregate](rates) if rates else None
@@ -121,8 +121,8 @@ def replay_of(run: StoredRun) -> Replay:
     )
 
 
-def _contenders(run: StoredRun) -> list[Contender]:
-    trials: dict[int, list[Trial]] = {}
+def _contenders(run: StoredRun) -> list[ReplayedContender]:
+    trials: dict[int, list[ReplayedTrial]] = {}
     for stored in run.trials:
         if stored.kind == "measure":
             trials.setdefault(stored.contender_id, []).append(_trial(run, stored))
@@ -131,7 +131,7 @@ def _contenders(run: StoredRun) -> list[Contender]:
         if instance.behavior is not None:
             behaviors.setdefault(instance.contender_id, instance.behavior)
     return [
-        Contender(
+        ReplayedContender(
             name=row.name,
             row=row.label or row.name,
             role=row.role,
@@ -155,14 +155,14 @@ def _printed_per_s(stored: StoredTrial, requests: int) -> float | None:
     return requests / stored.elapsed_s if stored.elapsed_s else None
 
 
-def _trial(run: StoredRun, stored: StoredTrial) -> Trial:
+def _trial(run: StoredRun, stored: StoredTrial) -> ReplayedTrial:
     result = stored.result
     requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
     rate_per_s = stored.rate_per_s
     if run.protocol.generator != "engine":
         rate_per_s = _printed_per_s(stored, requests)
     cpu_us = stored.server_cpu_us_per_request
-    return Trial(
+    return ReplayedTrial(
         id=stored.id,
         connections=stored.connections,
         repetition=stored.block,

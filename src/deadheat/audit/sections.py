@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from deadheat import numbers
 from deadheat.audit.audit import Audit, MachineUse, mean_busy
-from deadheat.audit.beside import Level, Line, agreement_text
+from deadheat.audit.beside import RowBeside, RowsAtLevel, agreement_text
 from deadheat.audit.page import Page, Section
 from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.report.formats.tables import Column, column
 
 MOVED = 5
@@ -25,7 +26,7 @@ def audit_page(audit: Audit) -> Page:
     lines = heading(replay)
     rows = audit.case.figures.rows
     running = sum(row in audit.case.running for row in rows)
-    lines.insert(1, f"{running} of {format.count(len(rows), 'published row')} ran here")
+    lines.insert(1, f"{running} of {numbers.count(len(rows), 'published row')} ran here")
     if (origin := replay.protocol.origin) is not None:
         lines.append(f"published: {origin.command}; {origin.server}")
     return Page(
@@ -45,8 +46,8 @@ def heading(replay: Replay) -> list[str]:
         *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
     for role, fingerprint in replay.hosts.items():
-        cpus = format.ranges(replay.cpus[role])
-        lines.append(f"{role}: {format.machine(fingerprint)}, on CPU {cpus}")
+        cpus = numbers.ranges(replay.cpus[role])
+        lines.append(f"{role}: {wording.machine(fingerprint)}, on CPU {cpus}")
     if replay.links and replay.is_one_machine:
         lines.append(SAME_MACHINE)
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
@@ -72,7 +73,7 @@ def _agreement(audit: Audit) -> Section:
         if level.both
     ]
     rows += [
-        (f"this replay and {audit.against}, {_at(connections)}", agreement, format.NONE)
+        (f"this replay and {audit.against}, {_at(connections)}", agreement, numbers.NONE)
         for connections, agreement in audit.replays_agree.items()
     ]
     hint = () if audit.replays_agree else (ONE_REPLAY,)
@@ -92,7 +93,7 @@ def _at(connections: int) -> str:
     return f"at {connections:,} connections"
 
 
-def _moved(level: Level) -> str:
+def _moved(level: RowsAtLevel) -> str:
     moved = [
         f"{line.row} from {line.rank_then} to {line.rank_now}" for line in level.moved_most(MOVED)
     ]
@@ -116,17 +117,17 @@ def _defects(audit: Audit) -> Section:
     return Section("Defects", (), table, as_records=True)
 
 
-def _level(level: Level, aggregate: str) -> Section:
+def _level(level: RowsAtLevel, aggregate: str) -> Section:
     lines = level.lines
     table = (
         column(lines, "row", lambda line: line.row, False),
-        column(lines, "then\nreq/s", lambda line: format.rate(line.then_per_s)),
-        column(lines, "now\nreq/s", lambda line: format.rate(line.now_per_s)),
+        column(lines, "then\nreq/s", lambda line: numbers.rate(line.then_per_s)),
+        column(lines, "now\nreq/s", lambda line: numbers.rate(line.now_per_s)),
         column(lines, "now / then", _ratio),
         column(lines, "typical\nrepetition", _interval, False),
         column(lines, "rank\nthen", lambda line: _place(line.rank_then)),
         column(lines, "rank\nnow", lambda line: _place(line.rank_now)),
-        column(lines, "contender", lambda line: line.contender or format.NONE, False),
+        column(lines, "contender", lambda line: line.contender or numbers.NONE, False),
     )
     without = [f"{line.row}: {line.why}" for line in lines if line.contender and line.why]
     note = (
@@ -137,7 +138,7 @@ def _level(level: Level, aggregate: str) -> Section:
 
 
 def _machine(audit: Audit) -> Section:
-    cpus = {role: format.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
+    cpus = {role: numbers.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
     placement = " and ".join(f"{role} on CPU {ranges}" for role, ranges in cpus.items())
     rows = audit.machine_use
     return Section(
@@ -147,7 +148,7 @@ def _machine(audit: Audit) -> Section:
             column(rows, "row", lambda use: use.row, False),
             column(rows, "connections", lambda use: f"{use.connections:,}"),
             column(rows, "CPU in use, per core\n%", _busy, False),
-            column(rows, "peak\nMiB", lambda use: format.mebibytes(use.memory_peak_bytes)),
+            column(rows, "peak\nMiB", lambda use: numbers.mebibytes(use.memory_peak_bytes)),
         ),
         ("each second: --format json",),
     )
@@ -155,7 +156,7 @@ def _machine(audit: Audit) -> Section:
 
 def _busy(use: MachineUse) -> str:
     shares = mean_busy(use.seconds).items()
-    return ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in shares) or format.NONE
+    return ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in shares) or numbers.NONE
 
 
 def _missing(audit: Audit) -> Iterator[Section]:
@@ -186,18 +187,18 @@ def _facts(audit: Audit) -> Iterator[Section]:
     yield Section("Notes on the published page", (*notes, *(f"Source: {s}" for s in sources)))
 
 
-def _ratio(line: Line) -> str:
-    return format.NONE if line.ratio is None else f"{line.ratio:.3f}"
+def _ratio(line: RowBeside) -> str:
+    return numbers.NONE if line.ratio is None else f"{line.ratio:.3f}"
 
 
-def _interval(line: Line) -> str:
+def _interval(line: RowBeside) -> str:
     if line.low is None or line.high is None:
-        return format.NONE
+        return numbers.NONE
     return f"{line.low:.3f}–{line.high:.3f}"
 
 
 def _place(rank: int | None) -> str:
-    return format.NONE if rank is None else str(rank)
+    return numbers.NONE if rank is None else str(rank)
 
 
 def _capitalized(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The files that can be made again: logs of servers, and builds."""
+"""The folders that deadheat writes: room for a run, and what can be made again, logs and builds."""
 
 import fcntl
 import os
@@ -8,9 +8,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 
 KINDS = {".log", ".json", ".lock", ".part", ".done", ".tar"}  # beside the folder of a build
+DISK_FREE_BYTES_MIN = 200 * 1024**2
+OTHER_PLACE = "free space there, or choose another place with DEADHEAT_HOME or --store FILE"
+
+
+def make_room(*places: Path) -> None:
+    """Make the folders. Raises `StoreError` if one cannot be written or has no space for a run."""
+    for place in places:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            free_bytes = shutil.disk_usage(place).free
+        except OSError as error:
+            raise StoreError(
+                f"{place} cannot be created: {error.filename}: {error.strerror}", OTHER_PLACE
+            ) from error
+        if not os.access(place, os.W_OK):
+            raise StoreError(f"{place} cannot be written", OTHER_PLACE)
+        if free_bytes < DISK_FREE_BYTES_MIN:
+            raise StoreError(
+                f"{place} has less than {DISK_FREE_BYTES_MIN // 1024**2} MiB of free space",
+                OTHER_PLACE,
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from deadheat.build.builder import Builder, BuildFailed, Built
 from deadheat.catalog import Probe, Selection, Server, Toolchains, missing, selection
-from deadheat.catalog.manifest import Runtime, Version
+from deadheat.catalog.manifest import LanguageRuntime, Version
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host import Host, HostError
 
@@ -81,7 +81,7 @@ def _version(host: Host, built: Built) -> str | None:
     return f"{version} on {runtime.name} {runtime_version}"
 
 
-def _reading(host: Host, built: Built, source: Version | Runtime) -> str | None:
+def _reading(host: Host, built: Built, source: Version | LanguageRuntime) -> str | None:
     try:
         completed = host.run(built.process(source.command), VERSION_TIMEOUT_S)
     except HostError:
@@ -117,7 +117,7 @@ def build_ahead(
     A server that cannot be built is reported and does not delay the others. After an interrupt no
     further build begins, and running builds end with the host.
     """
-    site = _Site(host, builder, listen, len(servers))
+    site = _Builds(host, builder, listen, len(servers))
     pool = ThreadPoolExecutor(jobs)
     places = _recipes_apart(servers)
     try:
@@ -143,7 +143,7 @@ def _recipes_apart(servers: Sequence[Server]) -> list[int]:
     return sorted(range(len(servers)), key=lambda place: turns[place])
 
 
-class _Site:
+class _Builds:
     """The builds in progress; reports one event at a time."""
 
     def __init__(self, host: Host, builder: Builder, listen: Listener, servers: int) -> None:

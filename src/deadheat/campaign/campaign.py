@@ -162,5 +162,5 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
     if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
     argument = run_argument(run.id, store.path)
-    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
+    goes_on = "" if plan.extra else f"; deadheat resume {argument} goes on"
     return f"what was measured is kept{goes_on}"

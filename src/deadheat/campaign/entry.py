@@ -4,10 +4,10 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from deadheat import numbers
 from deadheat.build.builder import Builder, Built
 from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.catalog import Selection
-from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.host import Host
@@ -50,7 +50,7 @@ def build_contenders(
     built = build_ahead(list(servers.values()), host, builder, listen, jobs)
     took_s = host.now_s() - begun_s
     if took_s >= 1 and any(each.built and not each.built.cached for each in built):
-        listen(Event(f"the builds took {spell_duration(took_s)}, before any measurement"))
+        listen(Event(f"the builds took {numbers.duration(took_s)}, before any measurement"))
     by_server = {each.selection.server.name: each for each in built}
     return [
         replace(by_server[selection.server.name], selection=selection) for selection in selections

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.slice_lengths import slice_s
-from deadheat.duration import spell_duration
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Settle, SliceProtocol
 
@@ -41,8 +41,8 @@ class Estimate:
             f"each block    {self.trials_per_block} trials, about {self.block_s:.0f} s",
             f"starting all  about {self.invocation_start_s:.0f} s, with warm-up",
             f"ends          {self.rule}",
-            f"takes         {spell_duration(self.least_s)} at least, "
-            f"{spell_duration(self.most_s)} at most, without builds",
+            f"takes         {numbers.duration(self.least_s)} at least, "
+            f"{numbers.duration(self.most_s)} at most, without builds",
         ]
 
 
@@ -65,7 +65,7 @@ def estimate(
         most_s = stopping.budget_s
         rule = (
             f"when every neighboring pair is separated or equivalent within "
-            f"{100 * stopping.margin:.0f} %, or after {spell_duration(stopping.budget_s)}"
+            f"{numbers.percent(stopping.margin, 0)}, or after {numbers.duration(stopping.budget_s)}"
         )
     else:
         search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from deadheat import numbers
 from deadheat.campaign.past import level_of
 from deadheat.campaign.run import RaceContext
-from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host
@@ -194,7 +194,7 @@ def wait_until_quiet(run: RaceContext, trouble: str, left_s: float) -> None:
     if busy is None:
         run.listen(Event(f"{trouble}: the machine is quiet now, so the race goes on", trouble=True))
         return
-    longest = spell_duration(round(most_s))
+    longest = numbers.duration(round(most_s))
     text = f"{trouble}: {busy}; the race waits up to {longest} until it is quiet"
     run.listen(Event(text, trouble=True))
     while busy is not None and clock.now_s() - begun_s + PAUSE_S < most_s:
@@ -202,7 +202,7 @@ def wait_until_quiet(run: RaceContext, trouble: str, left_s: float) -> None:
         run.listen(Progress("waiting until the machine is quiet", left_s=most_s - waited_s))
         clock.sleep(PAUSE_S)
         busy = _busy(run.world)
-    waited = spell_duration(round(clock.now_s() - begun_s))
+    waited = numbers.duration(round(clock.now_s() - begun_s))
     now = "quiet" if busy is None else "still busy"
     run.listen(Event(f"the machine is {now} after {waited}: the race goes on"))
 

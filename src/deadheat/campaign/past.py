@@ -16,7 +16,7 @@ AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no tim
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """More time for a race that had spent its budget: `deadheat run --more`.
+    """More time for a race that had spent its budget: `deadheat resume --more`.
 
     `until_s` is when it ends, in the time of the race. `share` is what the look before it spent of
     the error, and `decided` its verdicts by level.

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Sequence
 
+from deadheat import numbers
 from deadheat.campaign.block import Block
 from deadheat.campaign.failures import InvalidStreak, Noisy, Troubles, wait_until_quiet
 from deadheat.campaign.fresh_starts import FreshStarts
@@ -13,7 +14,6 @@ from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.standings import Look, Standings, board
 from deadheat.campaign.trials import HalfLoads, TrialRunner
-from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import Starter
@@ -90,7 +90,7 @@ class Race:
         """The contenders for whose first start the budget was too short."""
         names = [name for name in self.standings.names if not self.standings.instances(name)]
         if names and self._left_s() <= 0:
-            budget = spell_duration(self._run.ends_s)
+            budget = numbers.duration(self._run.ends_s)
             text = f"the budget of {budget} was spent before these were measured: "
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 
@@ -297,7 +297,7 @@ class Race:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
         present = [name for name in group if self.standings.races(name)]
         racing = len({*self.standings.racing_names, *present})
-        what = f"block {self._blocks}, {racing} contenders racing"
+        what = f"block {self._blocks}, {numbers.count(racing, 'contender')} racing"
         stopping = self._protocol.stopping
         if isinstance(stopping, Settle):
             return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))

@@ -169,7 +169,7 @@ class Unfinished:
                 )
 
 
-def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfinished:
+def load_unfinished(store: Store, run_id: str) -> Unfinished:
     """Read a run to resume. Raises `DeadheatError` if it cannot be resumed here.
 
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
@@ -177,13 +177,14 @@ def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfini
     run = read_run(store, run_id)
     if run.command[1:2] != ("run",) or run.conclusion.imported is not None:
         raise DeadheatError(
-            f"{flag} {run_id}: only a run that `deadheat run` measured here can be resumed",
-            NEW_RUN,
+            f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN
         )
     protocol = run.protocol
     names = [contender.name for contender in run.contenders]
     if not isinstance(protocol, SliceProtocol | AloneProtocol):
-        raise DeadheatError(f"{flag}: a run of the kind {protocol.kind!r} cannot go on", NEW_RUN)
+        raise DeadheatError(
+            f"run {run_id}: one of the kind {protocol.kind!r} cannot go on", NEW_RUN
+        )
     last = NULL_SERVER if isinstance(protocol, AloneProtocol) else REFERENCE  # to be entered
     if not names or (protocol.controls and last not in names):
         raise DeadheatError(f"run {run_id} ended before all its contenders were stored", NEW_RUN)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.estimate import START_S
 from deadheat.campaign.past import Past
 from deadheat.catalog import Catalog, Selection, selection
-from deadheat.duration import spell_duration
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import AloneProtocol, Restart
-from deadheat.protocol.figures import Figures
+from deadheat.protocol.figures import PublishedFigures
 
 TRIAL_OVERHEAD_S = 0.25  # start of the generator, connecting, draining
 PROCESSES: Mapping[Restart, str] = {
@@ -115,8 +115,8 @@ class Outline:
             lines.append(f"missing       {len(self.missing)} published rows have no trial")
             lines += [f"  {row:40} {reason}" for row, reason in self.missing.items()]
         lines += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
-        most = f", {spell_duration(self.most_s)} at most" if self.most_s > self.least_s else ""
-        return [*lines, f"takes         {spell_duration(self.least_s)}{most}, without builds"]
+        most = f", {numbers.duration(self.most_s)} at most" if self.most_s > self.least_s else ""
+        return [*lines, f"takes         {numbers.duration(self.least_s)}{most}, without builds"]
 
     def _contender_line(self, name: str) -> str:
         row = self.labels.get(name)
@@ -172,7 +172,10 @@ class Lineup:
 
 
 def line_up(
-    protocol: AloneProtocol, catalog: Catalog, figures: Figures, only: Collection[str] | None = None
+    protocol: AloneProtocol,
+    catalog: Catalog,
+    figures: PublishedFigures,
+    only: Collection[str] | None = None,
 ) -> Lineup:
     """The contender of every published row, limited to the servers in `only` if given.
 

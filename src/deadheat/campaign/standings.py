@@ -283,11 +283,11 @@ class Standings:
 
     def fit(self, level: Level) -> tuple[ModelFit, list[str]] | None:
         """The model at one level with the names of its contenders; None without a slice."""
-        slices = count_slices(self._levels[level].slices.columns).slices
-        names = modeled_names(slices, self._contenders, self._controls)
+        counted = count_slices(self._levels[level].slices.columns)
+        names = modeled_names(counted.slices, self._contenders, self._controls)
         if not names:
             return None
-        return fit_slices(slices_of(slices, names)), names
+        return fit_slices(slices_of(counted, names)), names
 
     def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
@@ -296,7 +296,9 @@ class Standings:
             return None
         model, names = fitted
         self._disagreeing |= {
-            (name, level) for name, gap in zip(names, model.witness_gap, strict=True) if gap
+            (name, level)
+            for name, gap, silent in zip(names, model.witness_gap, model.silent_gap, strict=True)
+            if gap or silent
         }
         if len([name for name in names if name in self._contenders]) < 2:
             return None
@@ -312,8 +314,8 @@ class Standings:
 
     def fits(self, level: Level) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
-        slices = count_slices(self._levels[level].slices.columns).slices
-        model = fit_slices(slices_of(slices, self._contenders))
+        counted = count_slices(self._levels[level].slices.columns)
+        model = fit_slices(slices_of(counted, self._contenders))
         return pair_fits(model, model.estimate)
 
     def _enough_starts(self) -> bool:

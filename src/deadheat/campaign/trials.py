@@ -16,13 +16,13 @@ import statistics
 from collections import defaultdict
 from dataclasses import replace
 
+from deadheat import numbers
 from deadheat.campaign.estimate import START_S
 from deadheat.campaign.failures import Troubles
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.past import level_of
 from deadheat.campaign.run import RaceContext, RunContext
 from deadheat.campaign.standings import Standings
-from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.load import LoadSpec
 from deadheat.measure import lifecycle
@@ -193,10 +193,8 @@ def measure_latency(
     connections = max(protocol.connections)
     loads_each = len(LATENCY_SHARES) * len(protocol.workload_names)
     about_s = len(waiting) * (START_S + loads_each * duration_s)
-    text = (
-        f"measuring latency at fixed rates takes about {spell_duration(about_s)} more than the race"
-    )
-    run.listen(Event(text))
+    more = numbers.duration(about_s)
+    run.listen(Event(f"measuring latency at fixed rates takes about {more} more than the race"))
     for number in itertools.count(1):
         with Heat(run.world, starter, lambda *_: None, protocol.at_once) as heat:
             heat.start_as_many_as_fit(
@@ -220,7 +218,8 @@ def measure_latency(
                 rate_per_s = rates_per_s.get((instance.name, workload))
                 if instance in heat and rate_per_s is not None:
                     on = f" on {workload}" if len(protocol.workload_names) > 1 else ""
-                    what = f"latency of {instance.name}{on} at {share:.0%} of its rate"
+                    at = numbers.percent(share, 0)
+                    what = f"latency of {instance.name}{on} at {at} of its rate"
                     run.listen(Progress(what))
                     spec = replace(
                         load_spec(protocol, instance.instance, connections, workload=workload),

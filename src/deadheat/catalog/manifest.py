@@ -77,7 +77,7 @@ class Version(Strict):
     pattern: Pattern = r"(\d+(?:\.\d+)+\S*)"
 
 
-class Build(Strict):
+class BuildRules(Strict):
     """Commands to run in order in a fresh copy of the server's folder."""
 
     steps: Annotated[tuple[Command, ...], Field(strict=False)] = ()
@@ -85,7 +85,7 @@ class Build(Strict):
     timeout_s: Seconds | None = None  # of one step; None: the recipe's, or 900
 
 
-class Start(Strict):
+class StartRules(Strict):
     """How to start and stop the server."""
 
     command: Command
@@ -125,7 +125,7 @@ class Published(Strict):
     differs: Texts = ()  # from what was published: version, interpreter, a build fix
 
 
-class Runtime(Strict):
+class LanguageRuntime(Strict):
     """What runs the server besides its framework: a JDK. A report shows its version, too."""
 
     name: Text
@@ -138,10 +138,10 @@ class Recipe(Strict):
 
     about: Text
     extends: Name | None = None  # a recipe whose needs, steps and environment come first
-    runtime: Runtime | None = None
+    runtime: LanguageRuntime | None = None
     parameters: dict[str, Plain] = Field(default={})  # name -> default
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
-    build: Build = Build()
+    build: BuildRules = BuildRules()
     env: Env = Field(default={})  # for the start command
 
 
@@ -161,8 +161,8 @@ class Manifest(Strict):
     verified: str | None = None  # how it was verified, if no package registry has what it needs
     version: Version
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
-    build: Build = Build()
-    start: Start
+    build: BuildRules = BuildRules()
+    start: StartRules
     settings: dict[Name, Setting] = Field(default={})
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
     workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers

@@ -64,7 +64,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RegistryAnswer:
     """What one client said of one declaration. `fault`: why it did not answer."""
 
     declared_in: str
@@ -107,7 +107,7 @@ def recipe_declarations(root: Path, servers: Iterable[Server]) -> Iterator[Decla
             yield Declaration(f"recipes/{path.name}", PYTHON, files)
 
 
-def ask(host: Host, declaration: Declaration, scratch: Path) -> Answer:
+def ask(host: Host, declaration: Declaration, scratch: Path) -> RegistryAnswer:
     """Ask the client in a new folder below `scratch` that holds the declaration."""
     name, ecosystem = declaration.declared_in, declaration.ecosystem
     folder = scratch / name
@@ -119,16 +119,18 @@ def ask(host: Host, declaration: Declaration, scratch: Path) -> Answer:
     try:
         completed = host.run(ProcessSpec(ecosystem.command, str(folder), env), TIMEOUT_S)
     except HostError as error:
-        return Answer(name, ecosystem.name, (), str(error))
+        return RegistryAnswer(name, ecosystem.name, (), str(error))
     if completed.exit_code not in ecosystem.exit_codes:
-        return Answer(name, ecosystem.name, (), _last_words(completed.stderr or completed.stdout))
+        return RegistryAnswer(
+            name, ecosystem.name, (), _last_words(completed.stderr or completed.stdout)
+        )
     try:
         pins = [
             Pin(name, *row) for row in ecosystem.read(folder, completed.stdout + completed.stderr)
         ]
     except (ValueError, KeyError, TypeError) as error:
-        return Answer(name, ecosystem.name, (), f"its output is not readable: {error!r}")
-    return Answer(name, ecosystem.name, tuple(pin for pin in pins if _is_behind(pin)))
+        return RegistryAnswer(name, ecosystem.name, (), f"its output is not readable: {error!r}")
+    return RegistryAnswer(name, ecosystem.name, tuple(pin for pin in pins if _is_behind(pin)))
 
 
 def _is_behind(pin: Pin) -> bool:

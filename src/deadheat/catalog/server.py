@@ -19,7 +19,15 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from deadheat.catalog.manifest import Build, Manifest, Need, Recipe, Runtime, Setting, Start
+from deadheat.catalog.manifest import (
+    BuildRules,
+    LanguageRuntime,
+    Manifest,
+    Need,
+    Recipe,
+    Setting,
+    StartRules,
+)
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
 Location = tuple[str | int, ...]
@@ -39,7 +47,7 @@ _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
 IGNORED = ("node_modules", "target", "__pycache__", ".venv")
 FILES_MAX = 20_000
 BYTES_MAX = 1 << 30
-StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
+StartOrSetting = TypeVar("StartOrSetting", StartRules, Setting)
 
 BUILD_TIMEOUT_S = 900.0
 MULTICORE = "multicore"  # a setting of every server that has workers
@@ -56,9 +64,9 @@ class Server:
     steps: tuple[tuple[str, ...], ...]
     build_env: Mapping[str, str]
     build_timeout_s: float
-    start: Start
+    start: StartRules
     recipe_text: str
-    runtime: Runtime | None = None
+    runtime: LanguageRuntime | None = None
 
     @property
     def name(self) -> str:
@@ -78,7 +86,7 @@ class Selection:
 
     server: Server
     setting: str
-    start: Start
+    start: StartRules
 
     @property
     def name(self) -> str:
@@ -120,7 +128,7 @@ def selection(server: Server, setting: str = "default", workers: int | None = No
     return Selection(server, setting, start)
 
 
-def _setting_start(server: Server, setting: str) -> Start:
+def _setting_start(server: Server, setting: str) -> StartRules:
     start, settings = server.start, server.manifest.settings
     if setting == "default":
         return start
@@ -202,7 +210,7 @@ def _fill_need(need: Need, values: Mapping[str, str]) -> Need:
     return need.model_copy(update=filled)
 
 
-def _fill_runtime(runtime: Runtime, values: Mapping[str, str]) -> Runtime:
+def _fill_runtime(runtime: LanguageRuntime, values: Mapping[str, str]) -> LanguageRuntime:
     return runtime.model_copy(update={"command": fill(runtime.command, values)})
 
 
@@ -231,7 +239,7 @@ def _merged(base: Recipe, recipe: Recipe) -> Recipe:
         runtime=recipe.runtime or base.runtime,
         parameters={**base.parameters, **recipe.parameters},
         needs=(*base.needs, *recipe.needs),
-        build=Build(
+        build=BuildRules(
             steps=(*base.build.steps, *recipe.build.steps),
             env={**base.build.env, **recipe.build.env},
             timeout_s=recipe.build.timeout_s or base.build.timeout_s,

@@ -1,4 +1,4 @@
-"""Probes the tools that a server needs on this machine.
+"""The tools that a server needs: probes them on this machine, and installs those missing.
 
 `ProbeCache` keeps the outcomes for a while, so that `deadheat list` answers quickly. A tool that
 was just installed is found at the next call: a failure is kept only while nothing was installed, as
@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +18,11 @@ from pathlib import Path
 
 from deadheat.catalog.manifest import Need
 from deadheat.catalog.server import Server
-from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.errors import DeadheatError
+from deadheat.foreign_text import escaped
+from deadheat.host import Completed, Host, HostError, ProcessSpec
 from deadheat.host.batch import run_batch
+from deadheat.output import echo
 
 KEPT_S = 3600.0
 FAILURE_KEPT_S = 600.0
@@ -28,6 +31,8 @@ PACKAGE_DATABASES = ("/var/lib/dpkg/status", "/var/lib/rpm", "/lib/apk/db/instal
 Entry = tuple[float, str | None, str]  # when, the output or None for a failure, the state
 PROBE_TIMEOUT_S = 30.0
 PROBES_AT_ONCE = 4
+INSTALL_TIMEOUT_S = 1800.0
+UPDATE = "apt-get update"
 
 
 class ProbeCache:
@@ -224,3 +229,36 @@ def version_key(version: str) -> tuple[int, ...]:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
+
+
+def install_missing(host: Host, servers: Sequence[Server]) -> None:
+    """Print and run the install command of each missing need, each command once.
+
+    The first is `apt-get update`, if one of them uses apt-get: without it, a fresh system knows no
+    packages. A failed update is reported only if an install fails too, because one broken source
+    makes it fail. Raises `DeadheatError` with the last lines of output of a command that fails.
+    """
+    toolchains = Toolchains(host)
+    commands = dict.fromkeys(
+        probe.need.install for server in servers for probe in missing(toolchains.check(server))
+    )
+    if needs_update(commands) and _run(host, UPDATE).exit_code != 0:
+        echo(f"warning: `{UPDATE}` failed", err=True)
+    for command in commands:
+        completed = _run(host, command)
+        if completed.exit_code != 0:
+            tail = "\n".join((completed.stdout + completed.stderr).splitlines()[-10:])
+            raise DeadheatError(
+                f"--install: `{command}` ended with exit code {completed.exit_code}\n{tail}",
+                None if os.geteuid() == 0 else "install commands need root: run them with sudo",
+            )
+
+
+def needs_update(commands: Iterable[str]) -> bool:
+    """Whether one of the commands installs Debian packages."""
+    return any("apt-get install" in command for command in commands)
+
+
+def _run(host: Host, command: str) -> Completed:
+    echo(f"installing: {escaped(command)}", err=True)
+    return host.run(ProcessSpec(["sh", "-c", command]), INSTALL_TIMEOUT_S)

@@ -9,55 +9,82 @@ import click
 from click.shell_completion import CompletionItem
 
 from deadheat import __version__
-from deadheat.cli.endings import ending_as_interrupts
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.summaries import SUMMARIES
+from deadheat.cli.endings import ExitCode, ending_as_interrupts
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.output import color, echo, print_error
 
-SECTIONS = {
-    "Races": ("run", "plan", "regress", "capacity", "cluster"),
-    "Results": ("report", "compare", "audit", "serve", "site", "export", "import"),
-    "Servers": ("list", "build", "verify", "new", "containerfile", "outdated"),
-    "Protocols and workloads": ("protocols", "workloads"),
-    "This machine": ("doctor", "calibrate", "clean", "completions"),
+GROUPS = {
+    "Daily": {
+        "run": "Race servers until their order is settled, and rank them.",
+        "resume": "Continue a run that ended early, or give it more time.",
+        "report": "Show a stored run.",
+        "compare": "Compare two stored runs, or two contenders of one run.",
+        "list": "List the servers: built, ready, or what is missing.",
+        "plan": "Print what a run would do, and how long it takes.",
+        "doctor": "Check this machine for what disturbs measurements.",
+    },
+    "Other races": {
+        "regress": "Race two revisions of a server: is the new one slower?",
+        "capacity": "Find the highest rate at which a latency objective holds.",
+        "cluster": "Race servers on many pairs of hosts, and rank them.",
+    },
+    "Pages and files": {
+        "serve": "Show the stored runs as web pages, also a run in progress.",
+        "site": "Write a gallery of runs as pages that need no server.",
+        "export": "Write a run to a bundle: one file with all its data.",
+        "import": "Add the runs of a bundle to the store.",
+    },
+    "Servers, protocols and workloads": {
+        "build": "Build servers from their lock files, several in parallel.",
+        "verify": "Start servers, check their responses, and stop them.",
+        "new": "Create the folder of a new server from an existing one.",
+        "protocols": "List the protocols, each with what it measures.",
+        "workloads": "List the workloads, or show the requests of some.",
+    },
+    "This machine": {
+        "clean": "Delete logs, builds and old runs.",
+        "completions": "Print the script that completes commands in a shell.",
+    },
+    "For maintainers": {
+        "audit": "Compare a stored replay with the published figures.",
+        "calibrate": "Race copies of a server to test this machine's answers.",
+        "containerfile": "Print a Containerfile that builds and starts a server.",
+        "outdated": "List dependencies of servers that have a newer version.",
+    },
 }
-COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+SUMMARIES = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 class _Commands(click.Group):
-    """Lists the commands in the order of `COMMANDS`; imports a command's module when it is used."""
+    """Lists the commands in the order of `GROUPS`; imports a command's module when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # once `deadheat.cli.list` is imported, `list` here is that module
+        return [*SUMMARIES]  # once `deadheat.cli.list` is imported, `list` here is that module
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in SUMMARIES:
             return None
         module = f"{name}_" if keyword.iskeyword(name) else name
         command: click.Command = importlib.import_module(f"deadheat.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        longest = max(map(len, COMMANDS))
-        width = formatter.width - 6 - longest
-        for heading, names in SECTIONS.items():
+        longest = max(map(len, SUMMARIES))
+        for heading, summaries in GROUPS.items():
             with formatter.section(heading):
-                rows = [(name, self._summary(ctx, name, width)) for name in names]
-                formatter.write_dl([(name.ljust(longest), summary) for name, summary in rows])
+                formatter.write_dl(
+                    [(f"{name:{longest}}", text) for name, text in summaries.items()]
+                )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
         return [
-            *(CompletionItem(name, help=self._summary(ctx, name)) for name in names),
+            *(
+                CompletionItem(name, help=summary)
+                for name, summary in SUMMARIES.items()
+                if name.startswith(incomplete)
+            ),
             *click.Command.shell_complete(self, ctx, incomplete),
         ]
-
-    def _summary(self, ctx: click.Context, name: str, width: int = 45) -> str:
-        if name in SUMMARIES:
-            return click.Command(name, help=SUMMARIES[name]).get_short_help_str(width)
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str(width) if command else ""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -65,7 +92,7 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if names := difflib.get_close_matches(args[0], COMMANDS):
+            if names := difflib.get_close_matches(args[0], SUMMARIES):
                 raise click.UsageError(
                     f"{error.message} Did you mean {' or '.join(names)}?", ctx
                 ) from error

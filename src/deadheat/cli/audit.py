@@ -6,45 +6,51 @@ from pathlib import Path
 import click
 
 from deadheat.audit.audit import audit
+from deadheat.audit.decay import decay_of, figures_if_any
 from deadheat.audit.page import FORMATS, Page, write
 from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
-from deadheat.cli.help import Command
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, store_option
-from deadheat.cli.replay import decay_of, figures_if_any
-from deadheat.cli.stored import stored, write_output
-from deadheat.cli.workbench import command_line
+from deadheat.cli.stored import command_line, stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
-from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.listing import latest_run_of
 
 
-@click.command("audit", cls=Command)
+@listed("audit")
 @click.argument("name", required=False)
 @click.argument("run", required=False)
-@click.option(
+@flag(
     "--format",
     "format_",
+    section=Topic.OUTPUT,
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     help="Output format.",
 )
-@click.option("--against", metavar="RUN", help="Another stored replay to compare with.")
-@click.option(
+@flag(
+    "--against",
+    section=Topic.STORED_RUNS,
+    metavar="RUN",
+    help="Another stored replay to compare with.",
+)
+@flag(
     "--import",
     "table",
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="Published table to compare with, in the columns of published/*.csv.",
 )
-@click.option("-o", "--output", type=FILE, help="File to write.")
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(
@@ -57,10 +63,8 @@ def command(
     catalog: str | None,
     store_path: Path,
 ) -> None:
-    """Compare a stored replay with the published figures.
-
-    A replay is a run that repeats what a published comparison did. The audit shows the ranks then
-    and now, and the defects of the comparison: how its figures mislead.
+    """A replay is a run that repeats what a published comparison did. The audit shows the ranks
+    then and now, and the defects of the comparison: how its figures mislead.
 
     NAME is a replay protocol (`deadheat protocols` lists them). RUN is a stored run of it: an id,
     its last part or a unique beginning; the default is the last one. With --import, NAME is the
@@ -157,7 +161,7 @@ def _last_run(store: Store, root: Path, protocol: str) -> str:
     raise _no_run(root, protocol, f"no run of {protocol} is stored in {store.path}")
 
 
-def _published(root: Path, replay: Replay) -> tuple[Figures, Figures | None]:
+def _published(root: Path, replay: Replay) -> tuple[PublishedFigures, PublishedFigures | None]:
     """The figures that a replay repeats, and the single repetitions if they are published."""
     origin = replay.protocol.origin
     if origin is None:

@@ -2,32 +2,31 @@
 
 import sys
 
-import click
-
-from deadheat.build.leftovers import in_use
+from deadheat.build.leftovers import in_use, make_room
 from deadheat.build.prepare import build_ahead, jobs_that_fit
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.help import Command
-from deadheat.cli.install import install_missing
-from deadheat.cli.limits import limit_options
-from deadheat.cli.options import catalog_option, install_option, language_option
+from deadheat.build.runtime import builder_on
+from deadheat.catalog.toolchain import install_missing
+from deadheat.cli.choice import chosen_servers, open_catalog
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.options import catalog_option, install_option, language_option, servers_argument
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.server_names import complete_servers
+from deadheat.cli.race_options import limit_options
 from deadheat.cli.values import Number
-from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
+from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.output import echo
-from deadheat.store import home
 
 
-@click.command("build", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("build")
+@servers_argument
 @language_option
 @install_option
-@click.option(
+@flag(
     "-j",
     "--jobs",
+    section=Topic.BUILDS,
     type=Number(),
     help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
@@ -41,9 +40,7 @@ def command(
     limits: Limits,
     catalog: str | None,
 ) -> None:
-    """Build servers from their lock files, several in parallel.
-
-    SERVERS are names or globs; the default is all. Existing builds are kept. `deadheat run`
+    """SERVERS are names or globs; the default is all. Existing builds are kept. `deadheat run`
     builds what is missing in the same way.
 
     \b

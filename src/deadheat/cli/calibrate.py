@@ -4,28 +4,24 @@ import sys
 import textwrap
 from pathlib import Path
 
-import click
-
 from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
-from deadheat.cli.containers import native_only
-from deadheat.cli.exit_codes import ExitCode, explain
-from deadheat.cli.help import Command
-from deadheat.cli.hosts import Hosts, host_options
-from deadheat.cli.limits import server_limit_options
+from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.two_hosts import world_on
+from deadheat.cli.race_options import host_options, native_only, server_limit_options
 from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.machine import host_key
+from deadheat.measure.hosts import Hosts, world_on
+from deadheat.numbers import count, duration, percent
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.findings.analysis import fits_of
-from deadheat.report.format import count, duration, percent
 from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
@@ -34,25 +30,32 @@ WIDTH, TOPIC_WIDTH = 80, 20
 FROM = "Analyze this stored race instead of measuring; repeat it for several."
 
 
-@click.command("calibrate", cls=Command)
-@click.option(
-    "--copies", type=Number(3), default=8, show_default=True, help="Number of equal copies."
+@listed("calibrate")
+@flag(
+    "--copies",
+    section=Topic.SERVERS,
+    type=Number(3),
+    default=8,
+    show_default=True,
+    help="Number of equal copies.",
 )
-@click.option(
+@flag(
+    "--budget",
+    "budget_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
+)
+@flag(
     "--races",
+    section=Topic.MEASUREMENT,
     type=Number(),
     default=8,
     show_default=True,
     help="Number of races; each is a run.",
 )
-@click.option(
-    "--budget",
-    "budget_s",
-    type=Duration(),
-    help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
-)
 @seed_option
-@click.option("--from", "runs", multiple=True, metavar="RUN", help=FROM)
+@flag("--from", "runs", section=Topic.STORED_RUNS, multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
 @native_only(
     "expected none, because calibrate races copies of the null server, which always runs natively",
@@ -74,10 +77,8 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Race copies of a server to test this machine's answers.
-
-    Equal copies cannot differ: a difference found between them is false. Other copies are slowed by
-    a known share: those that are found show how small a difference this machine can detect. The
+    """Equal copies cannot differ: a difference found between them is false. Other copies are slowed
+    by a known share: those that are found show how small a difference this machine can detect. The
     result is stored, and later reports from this machine quote it. One measured over a link is
     quoted in reports of runs over a link.
 

@@ -4,52 +4,64 @@ from pathlib import Path
 
 import click
 
+from deadheat.build.runtime import ServerRuntime, builder_of
 from deadheat.campaign.capacity import Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
 from deadheat.catalog import choose, selection
-from deadheat.cli.containers import Runtime, builder_of, runtime_options
-from deadheat.cli.help import Command
-from deadheat.cli.hosts import Hosts, host_options
-from deadheat.cli.limits import limit_options
+from deadheat.cli.choice import answering, open_catalog
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     catalog_option,
+    complete_servers,
     json_option,
-    one_workload_option,
     setting_option,
     store_option,
-    workload_values,
 )
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.two_hosts import world_on
+from deadheat.cli.race_options import (
+    host_options,
+    limit_options,
+    one_workload_option,
+    runtime_options,
+    workload_values,
+)
+from deadheat.cli.stored import command_line
 from deadheat.cli.values import Duration, Levels
-from deadheat.cli.workbench import answering, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.events import Event
 from deadheat.host import Limits
+from deadheat.measure.hosts import Hosts, world_on
+from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SearchProtocol, amend, load_as
 from deadheat.report.findings.capacity import capacity_text
-from deadheat.report.format import count
 from deadheat.store import Capacity, Store
 from deadheat.store.run_argument import run_argument
 
 
-@click.command("capacity", cls=Command)
+@listed("capacity")
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
-@click.option(
+@one_workload_option
+@flag(
     "--slo",
+    section=Topic.LOAD,
     default="p99=10ms",
     show_default=True,
     metavar="QUANTILE=TIME",
     help="Latency objective: this quantile of the response time is at most this.",
 )
-@click.option("-c", "--connections", type=Levels(), help="Number of connections.")
-@click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
+@flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
+@flag(
+    "-d",
+    "--duration",
+    "duration_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    help="Duration of one trial.",
+)
 @setting_option
-@one_workload_option
 @limit_options
 @runtime_options
 @host_options
@@ -64,17 +76,16 @@ def command(
     setting: str,
     workload: str | None,
     limits: Limits,
-    runtime: Runtime,
+    runtime: ServerRuntime,
     hosts: Hosts,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Find the highest rate at which a latency objective holds.
-
-    Requests are due on a random schedule (open loop, Poisson arrivals), however slowly the server
-    answers. The objective limits a quantile of the response time, counted from the moment a request
-    was due. A rate holds it if also no request failed and the server kept up with the offered rate.
+    """Requests are due on a random schedule (open loop, Poisson arrivals), however slowly the
+    server answers. The objective limits a quantile of the response time, counted from the moment a
+    request was due. A rate holds it if also no request failed and the server kept up with the
+    offered rate.
 
     \b
     Examples:
@@ -103,7 +114,7 @@ def command(
         world_on(
             hosts, "engine", protocol.threads, limits=limits, containers=bool(runtime)
         ) as world,
-        builder_of(runtime, world.server_host, world, limits) as builder,
+        builder_of(runtime, world.server_host, world.server_cpus, limits) as builder,
         progress_view() as listen,
     ):
         resolved = resolve(protocol, world, len(chosen))

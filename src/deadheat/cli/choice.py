@@ -1,41 +1,72 @@
-"""The contenders that a command line chooses, as the plan of a run."""
+"""The servers of the catalog that a command line chooses."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from deadheat.campaign.campaign import Plan
-from deadheat.catalog import Catalog, FileFault, Selection, selection
-from deadheat.cli.own import OwnServers
-from deadheat.cli.replay import replay_lineup
-from deadheat.cli.workbench import answering, chosen_servers, command_line
+from deadheat.campaign.schedule import Lineup, line_up
+from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
+from deadheat.protocol.figures import shipped_figures
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The servers of the catalog that the command line names."""
+def open_catalog(folder: str | None) -> Catalog:
+    """The catalog of --catalog, or the default one."""
+    return load_catalog(find_root(folder))
 
-    patterns: tuple[str, ...]
-    languages: tuple[str, ...]
-    setting: str
-    workers: tuple[int | None, ...]  # None: as the setting says
 
-    def __bool__(self) -> bool:
-        return bool(self.patterns or self.languages)
+def chosen_servers(
+    catalog: Catalog, patterns: Sequence[str] = (), languages: Sequence[str] = ()
+) -> list[Server]:
+    """The servers that match. Without patterns, warns about each manifest with an error."""
+    if not patterns:
+        for fault in catalog.faults.values():
+            echo(f"left out: {fault}", fg="yellow", err=True)
+    return choose(catalog, patterns, languages)
 
-    def selections(self, catalog: Catalog) -> list[Selection]:
-        """Raises `FileFault` with every server that lacks the setting or the workers."""
-        selections, faults = [], {}
-        for server in chosen_servers(catalog, self.patterns, self.languages):
-            for workers in self.workers:
-                try:
-                    selections.append(selection(server, self.setting, workers))
-                except FileFault as fault:
-                    faults[server.name] = fault
-        if faults:
-            hints = dict.fromkeys(fault.hint for fault in faults.values() if fault.hint)
-            raise FileFault("\n".join(map(str, faults.values())), "; ".join(hints))
-        return selections
+
+def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
+    """The servers that answer some workload of the protocol; says where which are left out.
+
+    Raises `DeadheatError` for a workload that none of some servers answers.
+    """
+    for name in protocol.workload_names:
+        missing = lacking(selections, name)
+        if missing and len(missing) == len({each.server.name for each in selections}):
+            raise DeadheatError(
+                f"--workload {name}: none of the chosen servers answers it: {', '.join(missing)}",
+                "`deadheat list --json` shows the workloads of each server",
+            )
+        if missing:
+            message = f"left out, without the workload {name}: {', '.join(missing)}"
+            echo(message, fg="yellow", err=True)
+    names = set(protocol.workload_names)
+    return [each for each in selections if names & set(each.server.manifest.workloads)]
+
+
+def lacking(selections: Sequence[Selection], workload: str) -> list[str]:
+    """The names of the servers that do not answer a workload."""
+    servers = [each.server for each in selections]
+    return [*dict.fromkeys(s.name for s in servers if workload not in s.manifest.workloads)]
+
+
+def replay_lineup(
+    protocol: Protocol, catalog: Catalog, patterns: Sequence[str], languages: Sequence[str]
+) -> Lineup | None:
+    """Which contender stands for which published row; None if the protocol is not a replay.
+
+    Names, globs and languages narrow it. Warns about a manifest's claim to a row that does not
+    exist.
+    """
+    if not isinstance(protocol, AloneProtocol) or protocol.origin is None:
+        return None
+    figures = shipped_figures(catalog.root, protocol.origin.figures)
+    chosen = chosen_servers(catalog, patterns, languages)
+    only = {server.name for server in chosen} if patterns or languages else None
+    lineup = line_up(protocol, catalog, figures, only)
+    for stray in lineup.strays:
+        echo(f"left out: {stray}", fg="yellow", err=True)
+    return lineup
 
 
 def no_race(protocol: SearchProtocol) -> DeadheatError:
@@ -44,45 +75,3 @@ def no_race(protocol: SearchProtocol) -> DeadheatError:
         f"--protocol {protocol.name}: it searches for a rate, and compares no servers",
         "deadheat capacity SERVERS searches; for a race, use another protocol",
     )
-
-
-def new_plan(
-    protocol: Protocol,
-    catalog: Catalog,
-    choice: Choice,
-    own: OwnServers,
-    seed: int,
-    latency_s: float | None,
-) -> Plan:
-    """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
-    if isinstance(protocol, SearchProtocol):
-        raise no_race(protocol)
-    lineup = replay_lineup(protocol, catalog, choice.patterns, choice.languages)
-    if lineup is not None:
-        selections = list(lineup.selections)
-    else:  # own servers race alone unless servers of the catalog are named too
-        selections = choice.selections(catalog) if choice or not own else []
-        selections = answering(selections, protocol)
-    names = {chosen.name for chosen in selections}
-    extra = own.contenders(names, protocol)
-    return Plan(
-        protocol=protocol,
-        selections=selections,
-        labels=lineup.labels if lineup else {},
-        extra=extra,
-        seed=seed,
-        command=command_line(),
-        latency_s=latency_s,
-        missing=lineup.missing if lineup else {},
-    )
-
-
-def require_sense(plan: Plan) -> None:
-    """Raises `DeadheatError` for a plan that cannot be carried out."""
-    if plan.latency_s is not None and isinstance(plan.protocol, AloneProtocol):
-        raise DeadheatError(
-            f"--latency: protocol {plan.protocol.name} measures nothing but its own trials",
-            "omit --latency, or race with --protocol settle",
-        )
-    if plan.left is None and len(plan.selections) + len(plan.extra) == 0:
-        raise DeadheatError("no server to run", "`deadheat list` lists the servers")

@@ -6,37 +6,46 @@ from pathlib import Path
 
 import click
 
-from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in
-from deadheat.cli.help import Command
+from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.values import Number
-from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
+from deadheat.home import home
+from deadheat.numbers import MIB, count
 from deadheat.output import echo
-from deadheat.report.format import MIB, count
 from deadheat.report.model.kept import kept_path
-from deadheat.store import Store, home
+from deadheat.store import Store
 from deadheat.store.pruning import delete_runs, ended_before, size_bytes
 
 
-@click.command("clean", cls=Command)
-@click.option("--logs", is_flag=True, help="Delete the logs of servers and load processes.")
-@click.option("--builds", is_flag=True, help="Delete the builds of servers and revisions.")
-@click.option(
+@listed("clean")
+@flag(
+    "--logs",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="Delete the logs of servers and load processes.",
+)
+@flag(
+    "--builds",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="Delete the builds of servers and revisions.",
+)
+@flag(
     "--runs-older-than",
     "days",
+    section=Topic.STORED_RUNS,
     type=Number(0, 100_000),
     metavar="DAYS",
     help="Delete stored runs that began more than this many days ago.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Delete without asking.")
+@flag("-y", "--yes", section=Topic.OTHER, is_flag=True, help="Delete without asking.")
 @store_option
 def command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: Path) -> None:
-    """Delete logs, builds and old runs.
-
-    It first shows what that frees, and asks. Without an option it deletes logs and builds: the next
-    run makes them again. Runs are deleted only with --runs-older-than, and cannot be made again;
-    `deadheat export` keeps one in a file.
+    """It first shows what that frees, and asks. Without an option it deletes logs and builds: the
+    next run makes them again. Runs are deleted only with --runs-older-than, and cannot be made
+    again; `deadheat export` keeps one in a file.
 
     \b
     Examples:

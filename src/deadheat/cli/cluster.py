@@ -7,33 +7,32 @@ from pathlib import Path
 
 import click
 
+from deadheat.build.leftovers import make_room
 from deadheat.catalog import find_root, selection
-from deadheat.cli.exit_codes import ExitCode, explain
-from deadheat.cli.help import Command, CommandGroup
-from deadheat.cli.options import (
-    MARGIN,
-    catalog_option,
-    json_option,
+from deadheat.cli import SUMMARIES
+from deadheat.cli.choice import answering, chosen_servers, open_catalog
+from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.help import Command, CommandGroup, Topic, flag
+from deadheat.cli.options import FOLDER, catalog_option, complete_servers, json_option
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.race_options import (
+    connections_option,
+    margin_option,
     workload_option,
     workload_values,
 )
-from deadheat.cli.progress_view import progress_view
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.values import Duration, Levels, Number, Share
-from deadheat.cli.workbench import answering, chosen_servers, command_line, make_room, open_catalog
+from deadheat.cli.stored import command_line
+from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
+from deadheat.home import home
 from deadheat.output import echo, echo_json, echo_rendered
-from deadheat.store import home
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 SHARED = 2  # servers that run on every pair, if none is named
 
 
-@click.group("cluster", cls=CommandGroup)
+@click.group("cluster", cls=CommandGroup, summary=SUMMARIES["cluster"])
 def command() -> None:
-    """Race servers on many pairs of hosts, and rank them.
-
-    \b
+    """\b
     Examples:
       deadheat cluster run 'go-*' 'rust-*' --address 192.168.10.2:6379
       deadheat cluster report
@@ -42,47 +41,62 @@ def command() -> None:
 
 @command.command("run", cls=Command)
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
-@click.option(
+@flag(
     "--address",
+    section=Topic.MACHINES,
     default=lambda: os.environ.get("RAY_ADDRESS", "auto"),
     metavar="HOST:PORT",
     help="Address of the Ray cluster.  [default: RAY_ADDRESS, or the cluster of this host]",
 )
-@click.option(
+@flag(
     "--shared",
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Server that runs on every pair of hosts, so that pairs can be compared; repeat it for "
     "several.  [default: the first two]",
 )
-@click.option(
+@flag(
     "--together",
+    section=Topic.MEASUREMENT,
     type=Number(1, 50),
     default=6,
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
-@click.option("--ssh-user", metavar="USER", help="User on the server hosts, for ssh.")
-@click.option(
+@flag(
+    "--ssh-user",
+    section=Topic.MACHINES,
+    metavar="USER",
+    help="User on the server hosts, for ssh.",
+)
+@flag(
     "--protocol",
+    section=Topic.MEASUREMENT,
     metavar="NAME|FILE",
     help="What to measure and how; `deadheat protocols` lists the names.  [default: settle]",
 )
-@click.option(
-    "-c",
-    "--connections",
-    type=Levels(),
-    help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
-)
-@click.option(
+@workload_option
+@connections_option
+@flag(
     "--budget",
+    section=Topic.MEASUREMENT,
     type=Duration(),
     help="Stop each run after this long, even if undecided.  [default: 5m in settle]",
 )
-@click.option("--margin", type=Share(), help=MARGIN)
-@click.option("--load-threads", type=Number(), help="Number of CPUs for the load generator.")
-@workload_option
-@click.option(
-    "-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the bundles of all runs."
+@margin_option
+@flag(
+    "--load-threads",
+    section=Topic.LOAD,
+    type=Number(),
+    help="Number of CPUs for the load generator.",
+)
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder for the bundles of all runs.",
 )
 @catalog_option
 @json_option

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.help import Command
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo, echo_json
@@ -13,17 +13,21 @@ from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.model.runs import find_run
 
 
-@click.command("compare", cls=Command)
+@listed("compare")
 @click.argument("first")
 @click.argument("second")
-@click.option("--in", "run", metavar="RUN", help="Compare two contenders of this run.")
+@flag(
+    "--in",
+    "run",
+    section=Topic.STORED_RUNS,
+    metavar="RUN",
+    help="Compare two contenders of this run.",
+)
 @store_option
 @json_option
 def command(first: str, second: str, run: str | None, store_path: Path, as_json: bool) -> None:
-    """Compare two stored runs, or two contenders of one run.
-
-    FIRST and SECOND are runs: ids, their last parts or unique beginnings. With --in RUN, they are
-    names of contenders of that run.
+    """FIRST and SECOND are runs: ids, their last parts or unique beginnings. With --in RUN, they
+    are names of contenders of that run.
 
     For runs it prints how well the ranks agree, pairs in opposite order, the change of each
     contender with its interval, and what differed between the runs. For two races in

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from deadheat.cli.help import Command
+from deadheat.cli.help import listed
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 
@@ -11,14 +11,12 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_DEADHEAT_COMPLETE"
 
 
-@click.command("completions", cls=Command)
+@listed("completions")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes commands in a shell.
-
-    It completes commands, options and the names of servers. Write it to the place where your shell
-    looks for completions, and start a new shell.
+    """It completes commands, options and the names of servers. Write it to the place where your
+    shell looks for completions, and start a new shell.
 
     \b
     Examples:

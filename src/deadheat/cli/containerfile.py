@@ -4,26 +4,22 @@ import click
 
 from deadheat.build.image import BASE_IMAGE, containerfile
 from deadheat.catalog import selection
-from deadheat.cli.containers import base_image_option
-from deadheat.cli.help import Command
-from deadheat.cli.options import catalog_option, setting_option
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import chosen_servers, open_catalog
+from deadheat.cli.choice import chosen_servers, open_catalog
+from deadheat.cli.help import listed
+from deadheat.cli.options import base_image_option, catalog_option, complete_servers, setting_option
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 
 
-@click.command("containerfile", cls=Command)
+@listed("containerfile")
 @click.argument("server", shell_complete=complete_servers)
 @setting_option
 @base_image_option
 @catalog_option
 def command(server: str, setting: str, base_image: str | None, catalog: str | None) -> None:
-    """Print a Containerfile that builds and starts a server.
-
-    It has the install lines, the build steps and the start command from the server's manifest and
-    recipe. Build it in the server's folder, which has the lock file. In the container, the server
-    listens on port 8080.
+    """It has the install lines, the build steps and the start command from the server's manifest
+    and recipe. Build it in the server's folder, which has the lock file. In the container, the
+    server listens on port 8080.
 
     \b
     Example:

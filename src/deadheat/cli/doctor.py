@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import click
 from rich.text import Text
 
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.help import Command
-from deadheat.cli.hosts import Hosts, host_of, machine_options
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import json_option
+from deadheat.cli.race_options import machine_options
 from deadheat.console import console
 from deadheat.host import Host, ProcessSpec
 from deadheat.host.doctor import examine
 from deadheat.host.machine import Finding, Level, Machine, Tool
 from deadheat.host.ssh import SshHost
 from deadheat.load import GeneratorMissing, generator, generator_version
+from deadheat.measure.hosts import Hosts, host_of
 from deadheat.output import echo, echo_json
 
 WATCH_S = 1.0
@@ -29,14 +29,17 @@ INDENT = " " * 6
 STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan", "ok": "green"}
 
 
-@click.command("doctor", cls=Command)
-@click.option("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
+@listed("doctor")
+@flag(
+    "--strict",
+    section=Topic.MEASUREMENT,
+    is_flag=True,
+    help="Exit with code 1 if a finding is bad.",
+)
 @machine_options
 @json_option
 def command(strict: bool, hosts: Hosts, as_json: bool) -> None:
-    """Check this machine for what disturbs measurements.
-
-    It takes two seconds and changes nothing. Each finding has a level and, if there is one, the
+    """It takes two seconds and changes nothing. Each finding has a level and, if there is one, the
     command that fixes it:
 
     \b

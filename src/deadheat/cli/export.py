@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.help import Command
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
 from deadheat.output import echo
@@ -12,19 +12,18 @@ from deadheat.report.model.runs import find_run
 from deadheat.store.bundle import export_run
 
 
-@click.command("export", cls=Command)
+@listed("export")
 @click.argument("run", required=False)
-@click.option(
+@flag(
     "-o",
     "--output",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File to write.  [default: RUN.deadheat]",
 )
 @store_option
 def command(run: str | None, output: Path | None, store_path: Path) -> None:
-    """Write a run to a bundle: one file with all its data.
-
-    RUN is an id, its last part or a unique beginning; the default is the last run. Anyone can
+    """RUN is an id, its last part or a unique beginning; the default is the last run. Anyone can
     regenerate every figure from the bundle. It has all data of the run, including commands with
     their paths, logs and the description of the machine: look at it before you publish it.
 

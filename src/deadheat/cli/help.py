@@ -1,48 +1,61 @@
-"""The help of every command: options in the same order and sections everywhere, examples last."""
+"""Commands and their flags: in the same sections in the help of every command, examples last."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 import click
 
-SECTIONS = {
-    "Servers": (
-        *("base", "head", "build", "like", "copies", "language", "setting", "workers", "all"),
-        *("shared", "url", "path", "any-body"),
-    ),
-    "Load": ("workload", "slo", "connections", "close", "generator", "load-threads"),
-    "Measurement": (
-        *("protocol", "budget", "margin", "duration", "repetitions", "invocations", "races"),
-        *("together", "latency", "load", "freeze", "strict", "duration-scale", "no-request-cap"),
-        *("seed", "wait-quiet", "asleep"),
-    ),
-    "Stored runs": (
-        *("resume", "more", "from", "in", "against", "import", "curl", "list"),
-        *("logs", "builds", "runs-older-than"),
-    ),
-    "Builds": ("install", "jobs", "build-timeout", "runtime", "base-image"),
-    "Limits": ("memory-limit", "process-limit", "log-limit", "isolate"),
-    "Other machines": (
-        *("server-host", "load-host", "server-address", "link-wait", "address", "ssh-user"),
-    ),
-    "Output": (
-        *("format", "picture", "of", "all-series", "output", "page", "comment", "junit"),
-        *("json", "verbose"),
-    ),
-    "Other": ("port", "host", "yes", "catalog", "store", "help"),
-}
-PLACES = [(section, flag) for section, flags in SECTIONS.items() for flag in flags]
+from deadheat.cli import SUMMARIES
+
 FLAT_MAX = 12  # options that are listed without sections
 COLUMN_MAX = 30  # of the flags; the help of a longer one begins on the next line
 EXAMPLES = "\b\nExample"
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Topic(StrEnum):
+    """The sections of a help, in their order. Flags of one are in the order of declaration."""
+
+    SERVERS = "Servers"
+    LOAD = "Load"
+    MEASUREMENT = "Measurement"
+    STORED_RUNS = "Stored runs"
+    BUILDS = "Builds"
+    LIMITS = "Limits"
+    MACHINES = "Other machines"
+    OUTPUT = "Output"
+    OTHER = "Other"
+
+
+class Flag(click.Option):
+    """An option that knows its section of the help.
+
+    `bare` is its value if it is given without one; a value then follows `=`.
+    """
+
+    def __init__(
+        self, *args: Any, section: Topic, bare: str | None = None, **attributes: Any
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+        self.bare = bare
+
+
+def flag(*names: str, section: Topic, **attributes: Any) -> Decorator:
+    """Declare a `Flag`; the other attributes are those of `click.option`."""
+    return click.option(*names, cls=Flag, section=section, **attributes)
+
 
 class _ExamplesLast(click.Command):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    """`summary` is the first paragraph of the help, for a command of `SUMMARIES`."""
+
+    def __init__(self, *args: Any, summary: str | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
         text, mark, examples = inspect.cleandoc(self.help or "").partition(EXAMPLES)
-        self.help = text.rstrip()
+        self.help = "\n\n".join(filter(None, (summary, text.strip())))
         self.epilog = mark + examples if mark else self.epilog
 
 
@@ -51,27 +64,46 @@ class CommandGroup(_ExamplesLast, click.Group):
 
 
 class Command(_ExamplesLast):
-    """A command whose options are listed in the order of `SECTIONS`, with headings if many."""
+    """A command whose options are listed by `Topic`, with headings if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = sorted(self._rows(ctx), key=lambda row: PLACES.index(row[0]))
-        width = min(max(len(flags) for _, flags, _ in rows), COLUMN_MAX)
-        headings = {place: place[0] if len(rows) > FLAT_MAX else "Options" for place, _, _ in rows}
-        for heading in dict.fromkeys(headings.values()):
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (flags.ljust(width), text)
-                        for place, flags, text in rows
-                        if headings[place] == heading
-                    ],
-                    COLUMN_MAX,
-                )
-
-    def _rows(self, ctx: click.Context) -> Iterator[tuple[tuple[str, str], str, str]]:
-        """For each option: its place in `PLACES`, its flags with the value, and its help text."""
-        place_of = {flag: (section, flag) for section, flag in PLACES}
+        rows: dict[Topic, list[tuple[str, str]]] = {section: [] for section in Topic}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                yield place_of[max(param.opts, key=len).removeprefix("--")], *record
+                rows[param.section if isinstance(param, Flag) else Topic.OTHER].append(record)
+        listed = [row for several in rows.values() for row in several]
+        width = min(max(len(flags) for flags, _ in listed), COLUMN_MAX)
+        headed = rows if len(listed) > FLAT_MAX else {"Options": listed}
+        for heading, several in headed.items():
+            if several:
+                with formatter.section(str(heading)):
+                    aligned = [(flags.ljust(width), text) for flags, text in several]
+                    formatter.write_dl(aligned, COLUMN_MAX)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags = [param for param in self.params if isinstance(param, Flag) and param.bare]
+        valued = {name: f"{name}={each.bare}" for each in flags for name in each.opts}
+        return super().parse_args(ctx, [valued.get(word, word) for word in args])
+
+
+class WithCommand(Command):
+    """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["own"] = []
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["own"] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+def listed(
+    name: str, cls: type[Command] = Command
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command of `deadheat --help`; its own help begins with the summary there."""
+    return click.command(name, cls=cls, summary=SUMMARIES[name])

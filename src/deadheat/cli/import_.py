@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.help import Command
+from deadheat.build.leftovers import make_room
+from deadheat.cli.help import listed
 from deadheat.cli.options import FILE, store_option
-from deadheat.cli.workbench import make_room
 from deadheat.output import echo
 from deadheat.report.model.runs import reading
 from deadheat.store import Store
@@ -18,13 +18,11 @@ from deadheat.store.run_argument import run_argument
 UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-@click.command("import", cls=Command)
+@listed("import")
 @click.argument("bundle", type=FILE)
 @store_option
 def command(bundle: Path, store_path: Path) -> None:
-    """Add the runs of a bundle to the store.
-
-    Their reports say that they were measured elsewhere. To look at a bundle without adding it:
+    """Their reports say that they were measured elsewhere. To look at a bundle without adding it:
     deadheat report --from BUNDLE.
 
     \b

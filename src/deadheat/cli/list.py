@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
+from deadheat import numbers
 from deadheat.build.builder import find_build
 from deadheat.catalog import (
     Catalog,
@@ -20,15 +19,12 @@ from deadheat.catalog import (
     load_catalog,
     missing,
 )
-from deadheat.catalog.toolchain import ProbeCache, unknown_probes
-from deadheat.cli.help import Command
-from deadheat.cli.install import UPDATE, needs_update
-from deadheat.cli.options import catalog_option, json_option, language_option
-from deadheat.cli.server_names import complete_servers
+from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
+from deadheat.cli.help import listed
+from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped
+from deadheat.home import home
 from deadheat.output import echo, echo_json
-from deadheat.report import format
-from deadheat.store import home
 
 HEADERS = ("server", "language", "framework", "kind", "here")
 GAP = "  "
@@ -36,18 +32,16 @@ INSTALL = "install what is missing, as root; `deadheat build SERVER --install` d
 STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lines
 
 
-@click.command("list", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("list")
+@servers_argument
 @language_option
 @catalog_option
 @json_option
 def command(
     servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
 ) -> None:
-    """List the servers: built, ready, or what is missing.
-
-    SERVERS are names or globs; the default is all. Below the table are the lines that install what
-    the listed servers need and this machine does not have.
+    """SERVERS are names or globs; the default is all. Below the table are the lines that install
+    what the listed servers need and this machine does not have.
 
     \b
     Examples:
@@ -118,11 +112,11 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     for installs, names in grouped.items():
         for install in installs:
             _print_folded(f"  {escaped(install)}", width)
-        _print_folded(f"      for {escaped(format.listing(names))}", width)
+        _print_folded(f"      for {escaped(numbers.listing(names))}", width)
     for fault in faults.values():
         for line in fault.splitlines():
             _print_folded(line, width, fg="red")
-    servers = format.count(len(rows), "server")
+    servers = numbers.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
     _print_folded(f"{servers} in {catalog.root / 'servers'}, {ready} ready here", width)
 

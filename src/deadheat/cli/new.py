@@ -7,21 +7,19 @@ import click
 
 from deadheat.catalog import choose
 from deadheat.catalog.new import SHARED, copy_server, root_for_new
-from deadheat.cli.help import Command
+from deadheat.cli.choice import open_catalog
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option
-from deadheat.cli.workbench import open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 
 
-@click.command("new", cls=Command)
+@listed("new")
 @click.argument("name")
-@click.option("--like", required=True, metavar="SERVER", help="Server to copy.")
+@flag("--like", section=Topic.SERVERS, required=True, metavar="SERVER", help="Server to copy.")
 @catalog_option
 def command(name: str, like: str, catalog: str | None) -> None:
-    """Create the folder of a new server from an existing one.
-
-    NAME is the new server. Its folder is a copy that you edit: the manifest, the application and
+    """NAME is the new server. Its folder is a copy that you edit: the manifest, the application and
     the lock file. It goes to servers/ of the catalog that --catalog names or that you are in;
     otherwise to servers/ of this folder, which becomes a catalog.
 

@@ -8,29 +8,27 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
-
 from deadheat.catalog import Server
-from deadheat.catalog.outdated import Answer, ask, recipe_declarations, server_declaration
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.help import Command
-from deadheat.cli.options import catalog_option, json_option, language_option
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import chosen_servers, open_catalog
+from deadheat.catalog.outdated import RegistryAnswer, ask, recipe_declarations, server_declaration
+from deadheat.cli.choice import chosen_servers, open_catalog
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped
 from deadheat.host.local import LocalHost
+from deadheat.numbers import count
 from deadheat.output import echo, echo_json
-from deadheat.report.format import count
 
 CLIENTS_AT_ONCE = 4
 WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has no client to ask
 
 
-@click.command("outdated", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("outdated")
+@servers_argument
 @language_option
-@click.option(
+@flag(
     "--strict",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Exit with code 1 if a dependency that no replay needs is behind.",
 )
@@ -43,9 +41,7 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """List dependencies of servers that have a newer version.
-
-    Each line has the pinned and the newest version. uv, npm, cargo, go, mvn and mix ask their
+    """Each line has the pinned and the newest version. uv, npm, cargo, go, mvn and mix ask their
     registries about the direct dependencies of each server and of its recipe. A client that is
     missing or gets no answer is named at the end: nothing is known about its dependencies. A server
     that repeats a published comparison is old on purpose.
@@ -103,7 +99,7 @@ def _only_debian(server: Server) -> bool:
     )
 
 
-def _print(answers: Sequence[Answer], replays: Mapping[str, Sequence[str]]) -> None:
+def _print(answers: Sequence[RegistryAnswer], replays: Mapping[str, Sequence[str]]) -> None:
     for answer in answers:
         for pin in answer.behind:
             reason = ", ".join(replays.get(pin.declared_in, ()))

@@ -1,30 +1,29 @@
 """`deadheat plan`: shows what a run would do and how long it takes."""
 
-import click
-
 from deadheat.campaign.estimate import Estimate, estimate
-from deadheat.campaign.resolve import on_hosts
+from deadheat.campaign.resolve import Resolved, fit_to, on_hosts
 from deadheat.campaign.schedule import Outline, outline
 from deadheat.campaign.slice_lengths import within_budget
 from deadheat.catalog import selection
-from deadheat.cli.choice import no_race
-from deadheat.cli.help import Command
-from deadheat.cli.hosts import Hosts, machine_options
-from deadheat.cli.options import (
-    catalog_option,
-    json_option,
-    language_option,
-    protocol_options,
+from deadheat.cli.choice import (
+    answering,
+    chosen_servers,
+    lacking,
+    no_race,
+    open_catalog,
+    replay_lineup,
 )
-from deadheat.cli.replay import fit_here, replay_lineup
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
+from deadheat.cli.help import listed
+from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
+from deadheat.cli.race_options import machine_options, protocol_options
+from deadheat.measure.hosts import Hosts, host_of
+from deadheat.measure.world import cpus_of_load, split_cpus
 from deadheat.output import echo, echo_json
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 
 
-@click.command("plan", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("plan")
+@servers_argument
 @language_option
 @protocol_options
 @machine_options
@@ -38,9 +37,7 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Print what a run would do, and how long it takes.
-
-    It builds, starts and measures nothing. SERVERS are names or globs; the default is all.
+    """It builds, starts and measures nothing. SERVERS are names or globs; the default is all.
 
     \b
     Examples:
@@ -73,3 +70,16 @@ def command(
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return
     echo("\n".join(forecast.lines()))
+
+
+def fit_here(protocol: AloneProtocol, hosts: Hosts) -> Resolved[AloneProtocol]:
+    """The protocol within the limits of the machines."""
+    with host_of(hosts.server) as host:
+        fingerprint = host.fingerprint()
+    if hosts:
+        with host_of(hosts.load) as host:
+            load = host.fingerprint()
+        return fit_to(protocol, load, fingerprint, len(cpus_of_load(load, 1)))
+    crowded = protocol.origin is not None
+    _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
+    return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))

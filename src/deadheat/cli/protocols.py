@@ -1,22 +1,18 @@
 """`deadheat protocols`: lists the protocols."""
 
-import click
-
 from deadheat.catalog import find_root
-from deadheat.cli.help import Command
+from deadheat.cli.help import listed
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.foreign_text import escaped
 from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol, protocol_names
 
 
-@click.command("protocols", cls=Command)
+@listed("protocols")
 @catalog_option
 @json_option
 def command(catalog: str | None, as_json: bool) -> None:
-    """List the protocols, each with what it measures.
-
-    A protocol is a file that says what a run measures and how: `deadheat run --protocol NAME`.
+    """A protocol is a file that says what a run measures and how: `deadheat run --protocol NAME`.
 
     \b
     Examples:

@@ -4,38 +4,30 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from deadheat import report
 from deadheat.build.builder import Builder
+from deadheat.build.leftovers import make_room
+from deadheat.build.runtime import builder_on, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.cli.containers import native_only
-from deadheat.cli.exit_codes import ExitCode, explain
-from deadheat.cli.hosts import Hosts, host_options
-from deadheat.cli.limits import isolate_option, revision_limit_options
-from deadheat.cli.options import (
-    FILE,
-    catalog_option,
-    json_option,
-    protocol_options,
-    seed_option,
-    store_option,
-)
-from deadheat.cli.own import OwnServers, WithCommand, own_options
+from deadheat.campaign.revision import revisions_on
+from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.help import Topic, WithCommand, flag, listed
+from deadheat.cli.options import FILE, catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.revisions import revisions_on
-from deadheat.cli.stored import require_another
-from deadheat.cli.two_hosts import world_on
-from deadheat.cli.workbench import (
-    builder_on,
-    command_line,
-    host_for_builds,
-    make_room,
-    warn_of_running_runs,
+from deadheat.cli.race_options import (
+    host_options,
+    isolate_option,
+    native_only,
+    own_options,
+    protocol_options,
+    revision_limit_options,
 )
+from deadheat.cli.stored import command_line, require_another, warn_of_running_runs
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Listener
 from deadheat.host import Limits
+from deadheat.measure.contender import OwnServers
+from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
@@ -62,13 +54,27 @@ EXIT_CODES = {
 }
 
 
-@click.command("regress", cls=WithCommand)
-@click.option("--base", required=True, metavar="REV", help="Revision to compare with.")
-@click.option(
-    "--head", default="HEAD", show_default=True, metavar="REV", help="Revision with the change."
+@listed("regress", WithCommand)
+@flag(
+    "--base",
+    section=Topic.SERVERS,
+    required=True,
+    metavar="REV",
+    help="Revision to compare with.",
 )
-@click.option(
-    "--build", metavar="COMMAND", help="Shell command that builds a revision, such as make."
+@flag(
+    "--head",
+    section=Topic.SERVERS,
+    default="HEAD",
+    show_default=True,
+    metavar="REV",
+    help="Revision with the change.",
+)
+@flag(
+    "--build",
+    section=Topic.SERVERS,
+    metavar="COMMAND",
+    help="Shell command that builds a revision, such as make.",
 )
 @own_options
 @protocol_options
@@ -81,15 +87,17 @@ EXIT_CODES = {
 )
 @host_options
 @seed_option
-@click.option(
+@flag(
     "--comment",
     "comment_path",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the verdict as a comment on a pull request, in Markdown.",
 )
-@click.option(
+@flag(
     "--junit",
     "junit_path",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the verdict as JUnit XML.",
 )
@@ -112,9 +120,7 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Race two revisions of a server: is the new one slower?
-
-    Each revision is checked out into its own folder, built once by --build, and started there by
+    """Each revision is checked out into its own folder, built once by --build, and started there by
     the command behind `--`; {port} stands for its port. With --server-host, git runs here, and
     the build and the server run there.
 
@@ -147,7 +153,7 @@ def command(
         world_on(
             hosts, protocol.generator, protocol.threads, limits=limits, isolate=isolate
         ) as world,
-        host_for_builds(world, limits, isolate) as host,
+        host_for_builds(world.server_host, limits, isolate) as host,
         revisions_on(host, limits, base, head, build) as revisions,
     ):
         warn_of_running_runs(store)

@@ -11,7 +11,7 @@ import click
 
 from deadheat import report
 from deadheat.audit.audit import with_defects
-from deadheat.cli.help import Command
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.console import fit
@@ -27,46 +27,57 @@ from deadheat.store.run_argument import run_argument
 PICTURE_FORMATS = ("svg", "png")
 
 
-@click.command("report", cls=Command)
+@listed("report")
 @click.argument("run", required=False)
-@click.option(
+@flag(
     "--format",
     "format_",
+    section=Topic.OUTPUT,
     type=click.Choice([*report.FORMATS, *PICTURE_FORMATS]),
     default="terminal",
     show_default=True,
     help="Output format.",
 )
-@click.option(
+@flag(
     "--picture",
+    section=Topic.OUTPUT,
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars of all servers, bars by language, latency curves, decay, "
     "a profile over workloads, a card with two contenders, or a badge for a README.  "
     "[default: bars]",
 )
-@click.option(
+@flag(
     "--of",
     "names",
+    section=Topic.OUTPUT,
     metavar="NAME",
     multiple=True,
     help="Contender on a card or badge; repeat it for two. A badge of one shows its rank, of two "
     "their verdict.  [default: the first of the ranking]",
 )
-@click.option("--workload", metavar="NAME", help="Only this workload of the run.")
-@click.option("-o", "--output", type=FILE, help="File to write.")
-@click.option(
+@flag("--workload", section=Topic.LOAD, metavar="NAME", help="Only this workload of the run.")
+@flag(
     "--from",
     "bundle",
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="Bundle to read instead of the store.",
 )
-@click.option("--list", "listing", is_flag=True, help="List the stored runs, one per line.")
-@click.option(
+@flag(
+    "--list",
+    "listing",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="List the stored runs, one per line.",
+)
+@flag(
     "--all-series",
+    section=Topic.OUTPUT,
     is_flag=True,
     help="Write the series and slices of every trial (json, html).  [default: of up to 60 trials "
     "per server and level, fewer in a run of more than 1,200]",
 )
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @verbose_option
 @store_option
 def command(
@@ -82,9 +93,7 @@ def command(
     all_series: bool,
     store_path: Path,
 ) -> None:
-    """Show a stored run.
-
-    RUN is an id, its last part such as b837, or a unique beginning; the default is the last run.
+    """RUN is an id, its last part such as b837, or a unique beginning; the default is the last run.
     The report begins with the answer: who is faster, by how much, what is open, and the command
     that settles it.
 

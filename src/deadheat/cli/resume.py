@@ -1,15 +1,26 @@
-"""`deadheat run --resume RUN` and `--more DURATION RUN`: plan the rest of a stored run."""
+"""`deadheat resume`: continues a stored run, or gives it more time."""
 
-from collections.abc import Sequence
+import sys
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.resume import Unfinished, load_unfinished
-from deadheat.catalog import Catalog, Selection, selection
+from deadheat.campaign.resume import load_unfinished
+from deadheat.catalog import Catalog
+from deadheat.cli.choice import open_catalog
+from deadheat.cli.execution import (
+    NEW_RUN,
+    Execution,
+    execute,
+    execution_options,
+    plan_of,
+    rest_of_run,
+)
+from deadheat.cli.help import Command, Topic, flag, listed
+from deadheat.cli.run import command as run_command
 from deadheat.cli.stored import stored
+from deadheat.cli.values import Duration
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.model.load import load_view
@@ -17,28 +28,11 @@ from deadheat.report.model.runs import find_run
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
-from deadheat.store import Store
+from deadheat.store import read_run
 from deadheat.store.listing import run_summary
-from deadheat.store.rows import StoredContender
 from deadheat.store.run_argument import run_argument
 from deadheat.workload import Level
 
-NEW_RUN = "start a new run"
-ALLOWED = (
-    "resume",
-    "more_s",
-    "wait_quiet_s",
-    "server_host",
-    "load_host",
-    "server_address",
-    "link_wait_s",
-    "install",
-    "output",
-    "catalog",
-    "store_path",
-    "as_json",
-    "verbose",
-)
 ENDS = {
     "running": "is still in progress",
     "complete": "is complete",
@@ -46,54 +40,81 @@ ENDS = {
 }
 
 
-def resumed_plan(
-    ctx: click.Context,
-    store_path: Path,
-    wanted: str | None,
-    catalog: Catalog,
-    latency_s: float,
-) -> Plan:
-    """The plan as the run stored it. Raises `DeadheatError` if the run cannot be resumed."""
-    _refuse_changes(ctx, "--resume")
-    with Store(store_path, read_only=True) as store:
-        run_id = find_run(store, wanted)
-        if (state := run_summary(store, run_id).state) in ENDS:
-            run = run_argument(run_id, store_path)
-            hint = f"`deadheat run --more 5m {run}` gives it more time, or {NEW_RUN}"
-            more = state == "complete"
-            raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", hint if more else NEW_RUN)
-    return rest_of_run(store_path, run_id, catalog, latency_s)
+class _Resume(Command):
+    """A command that explains why it lacks a flag of `deadheat run`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            flags = {name for param in run_command.params for name in param.opts}
+            if error.option_name not in flags:
+                raise
+            raise DeadheatError(
+                f"{error.option_name} would change the run", f"omit it, or {NEW_RUN}"
+            ) from error
 
 
-def rest_of_run(store_path: Path, run_id: str, catalog: Catalog, latency_s: float) -> Plan:
-    """What is left of a run that has ended early. Raises `DeadheatError` if it cannot go on."""
-    with Store(store_path, read_only=True) as store:
-        unfinished = load_unfinished(store, run_id)
-    return _plan(unfinished, catalog, latency_s)
+@listed("resume", _Resume)
+@click.argument("run", required=False)
+@flag(
+    "--more",
+    "more_s",
+    section=Topic.STORED_RUNS,
+    type=Duration(),
+    help="Give a run that has spent its budget this much more time.",
+)
+@execution_options
+def command(run: str | None, more_s: float | None, execution: Execution) -> None:
+    """RUN is an id, its last part or a unique beginning; the default is the last run. What was
+    measured is kept, and processes are started anew. With --more, a race goes on that has spent
+    its budget, to decide what it left open.
 
+    The run keeps its servers, protocol and seed. Give the options again that say where and how it
+    was executed: other machines, containers and limits.
 
-def extended_plan(
-    ctx: click.Context, store_path: Path, more_s: float, names: Sequence[str], catalog: Catalog
-) -> Plan:
-    """The plan of a run that has spent its budget, for `more_s` more.
-
-    Raises `DeadheatError` if the run cannot be extended.
+    \b
+    Examples:
+      deadheat resume                                the last run, which ended early
+      deadheat resume 20261120 --wait-quiet
+      deadheat resume b837 --more 5m                 decide what a run left open
+      deadheat resume b837 --server-host lab@192.168.10.10
     """
-    _refuse_changes(ctx, "--more", "servers")
-    if len(names) != 1:
-        raise click.UsageError(
-            "--more DURATION RUN: name one run; `deadheat report --list` has all"
-        )
+    execution.require_sense()
+    catalog = open_catalog(execution.catalog)
+    if more_s is None:
+        plan = resumed_plan(execution.store_path, run, catalog)
+    else:
+        plan = extended_plan(execution.store_path, run, more_s, catalog)
+    sys.exit(execute(plan, execution, catalog))
+
+
+def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan:
+    """The rest of a run that ended early. Raises `DeadheatError` if it cannot be resumed."""
     with stored(store_path) as store:
-        run_id = find_run(store, names[0])
+        run_id = find_run(store, wanted)
+        state = run_summary(store, run_id).state
+        is_spent = read_run(store, run_id).conclusion.why == "budget spent"
+    if state in ENDS:
+        more = f"`deadheat resume {run_argument(run_id, store_path)} --more 5m` gives it more time"
+        hint = f"{more}, or {NEW_RUN}" if is_spent else NEW_RUN
+        raise DeadheatError(f"run {run_id} {ENDS[state]}", hint)
+    return rest_of_run(store_path, run_id, catalog)
+
+
+def extended_plan(store_path: Path, wanted: str | None, more_s: float, catalog: Catalog) -> Plan:
+    """More time for a run that has spent its budget. Raises `DeadheatError` if it has not."""
+    with stored(store_path) as store:
+        run_id = find_run(store, wanted)
         if (state := run_summary(store, run_id).state) != "complete":
             why = ENDS.get(state, "has not ended by itself")
-            run = run_argument(run_id, store_path)
-            hint = NEW_RUN if state in ENDS else f"deadheat run --resume {run}"
-            raise DeadheatError(f"--more: run {run_id} {why}", hint)
-        unfinished = load_unfinished(store, run_id, "--more")
+            resumption = f"deadheat resume {run_argument(run_id, store_path)}"
+            raise DeadheatError(
+                f"--more: run {run_id} {why}", NEW_RUN if state in ENDS else resumption
+            )
+        unfinished = load_unfinished(store, run_id)
         extended = unfinished.extended(more_s, verdicts_of(load_view(store, run_id)))
-    return _plan(extended, catalog, None)
+    return plan_of(extended, catalog)
 
 
 def verdicts_of(view: RunView) -> dict[Level, Decided]:
@@ -108,46 +129,3 @@ def verdicts_of(view: RunView) -> dict[Level, Decided]:
         for level in analyze(each).levels
         if level.ranking is not None
     }
-
-
-def _plan(unfinished: Unfinished, catalog: Catalog, latency_s: float | None) -> Plan:
-    return Plan(
-        protocol=unfinished.protocol,
-        selections=[_selection(unfinished, kept, catalog) for kept in unfinished.waiting],
-        labels=unfinished.labels,
-        extra=(),
-        seed=unfinished.seed,
-        command=unfinished.command,
-        latency_s=latency_s if "--latency" in unfinished.command else None,
-        left=unfinished,
-    )
-
-
-def _refuse_changes(ctx: click.Context, flag: str, *allowed: str) -> None:
-    """Raises `DeadheatError` for an argument that would change the run."""
-    changes = [
-        param.opts[-1] if isinstance(param, click.Option) else "a server's name"
-        for param in ctx.command.params
-        if param.name not in (*ALLOWED, *allowed)
-        and ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-        and ctx.params.get(param.name or "") != ()
-    ]
-    if ctx.meta["own"]:
-        changes.append("a command behind `--`")
-    if changes:
-        raise DeadheatError(
-            f"{flag}: {changes[0]} would change the run",
-            f"omit it, or {NEW_RUN} without {flag}",
-        )
-
-
-def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
-    if kept.server in catalog.servers:
-        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
-    reason = (
-        f"the catalog has no server {kept.server}"
-        if "language" in kept.manifest
-        else f"the store does not have the start command of {kept.name}"
-    )
-    does = "--resume" if unfinished.more_s is None else "--more"
-    raise DeadheatError(f"{does}: run {unfinished.id} cannot go on: {reason}", NEW_RUN)

@@ -5,10 +5,9 @@ import secrets
 import socket
 from pathlib import Path
 
-import click
 import uvicorn
 
-from deadheat.cli.help import Command
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.cli.values import Number
@@ -21,16 +20,18 @@ EXPOSED = "other machines can connect: who has this URL, or sees the traffic, ca
 NICE = 19  # a measurement on this machine has precedence
 
 
-@click.command("serve", cls=Command)
-@click.option(
+@listed("serve")
+@flag(
     "--port",
+    section=Topic.OTHER,
     type=Number(1, 65535),
     default=8008,
     show_default=True,
     help="Port to listen on.",
 )
-@click.option(
+@flag(
     "--host",
+    section=Topic.OTHER,
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
@@ -38,9 +39,7 @@ NICE = 19  # a measurement on this machine has precedence
 )
 @store_option
 def command(port: int, host: str, store_path: Path) -> None:
-    """Show the stored runs as web pages, also a run in progress.
-
-    The web server only reads the store. It uses CPU time of this machine; the page of a run in
+    """The web server only reads the store. It uses CPU time of this machine; the page of a run in
     progress shows how much. With a --host other than loopback, a browser needs the token in the
     address that this command prints, and the traffic is not encrypted.
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.help import Command
-from deadheat.cli.options import store_option
+from deadheat import numbers
+from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.options import FOLDER, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
-from deadheat.report import format
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.report.picture import png
 from deadheat.serve.gallery import Gallery, write_gallery
@@ -18,22 +18,27 @@ from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
-
-@click.command("site", cls=Command)
+@listed("site")
 @click.argument("runs", nargs=-1)
-@click.option("-o", "--output", type=FOLDER, metavar="DIR", required=True, help="Folder to write.")
-@click.option(
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Folder to write.",
+)
+@flag(
     "--url",
+    section=Topic.SERVERS,
     metavar="URL",
     help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )
 @store_option
 def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
-    """Write a gallery of runs as pages that need no server.
-
-    It has an index, and a page per run, per server and per pair of servers. The pages need no
+    """It has an index, and a page per run, per server and per pair of servers. The pages need no
     network either. RUNS are bundles, or ids or unique prefixes of stored runs; the default is every
     stored run. A second gallery in the same folder replaces the first.
 
@@ -46,11 +51,11 @@ def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Pa
     gallery = Gallery(output, url, functools.partial(png, zoom=1) if url else None)
     write_gallery(gallery, _sources(runs, store_path))
     counts = [
-        format.count(len(gallery.entries), "run"),
-        format.count(sum(name.startswith("servers/") for name in gallery.files), "server"),
-        format.count(len(gallery.cards), "comparison"),
+        numbers.count(len(gallery.entries), "run"),
+        numbers.count(sum(name.startswith("servers/") for name in gallery.files), "server"),
+        numbers.count(len(gallery.cards), "comparison"),
     ]
-    echo(f"{output / 'index.html'}: {format.listing(counts)}")
+    echo(f"{output / 'index.html'}: {numbers.listing(counts)}")
 
 
 def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str]]:

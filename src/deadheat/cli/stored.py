@@ -1,11 +1,19 @@
-"""The store that reading commands open, and the file that --output writes."""
+"""The store that commands open, what it says of a run, and the file that --output writes."""
 
+import sys
 from pathlib import Path
 
-from deadheat.errors import DeadheatError
-from deadheat.store import Store, StoreError
+from deadheat.errors import DeadheatError, StoreError
+from deadheat.output import echo
+from deadheat.store import Store
+from deadheat.store.listing import runs_under_way
 
 MEASURE = "measure with deadheat run, or choose another store with --store FILE"
+
+
+def command_line() -> list[str]:
+    """This call of deadheat, as runs and reports quote it."""
+    return ["deadheat", *sys.argv[1:]]
 
 
 def stored(path: Path, hint: str = MEASURE) -> Store:
@@ -39,3 +47,10 @@ def require_another(output: Path, source: Path) -> None:
             f"--output {output}: this file holds the runs, and writing it would delete them",
             "choose another file",
         )
+
+
+def warn_of_running_runs(store: Store) -> None:
+    """Warn about each run of this store in progress: two runs disturb each other."""
+    for run_id in runs_under_way(store):
+        warning = f"run {run_id} is in progress: two runs disturb each other; stop one"
+        echo(warning, fg="yellow", err=True)

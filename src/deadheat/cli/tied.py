@@ -9,7 +9,7 @@ import signal
 import sys
 
 from deadheat.cli import main
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 

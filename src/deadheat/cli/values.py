@@ -71,7 +71,7 @@ class Levels(click.ParamType[tuple[int, ...]]):
         return tuple(dict.fromkeys(int(part) for part in parts))
 
 
-class Share(click.ParamType[float]):
+class Percentage(click.ParamType[float]):
     """`3%` -> 0.03."""
 
     name = "percent"

@@ -1,81 +1,82 @@
 """`deadheat verify`: checks servers and describes how they behave, one per line."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-import click
-
+from deadheat.build.leftovers import make_room
+from deadheat.build.prepare import prepare
+from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_for_builds
 from deadheat.catalog import Catalog, Selection, Server, selection
-from deadheat.cli.containers import Runtime, builder_of, runtime_options
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.help import Command
-from deadheat.cli.hosts import Hosts, host_options
-from deadheat.cli.inspecting import inspect_all
-from deadheat.cli.kept_inspections import KeptInspections
-from deadheat.cli.limits import isolate_option, limit_options
+from deadheat.cli.choice import chosen_servers, open_catalog
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     FILE,
     catalog_option,
     json_option,
     language_option,
+    servers_argument,
     setting_option,
 )
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.server_names import complete_servers
-from deadheat.cli.two_hosts import world_on
+from deadheat.cli.race_options import host_options, isolate_option, limit_options, runtime_options
 from deadheat.cli.values import Levels
-from deadheat.cli.verify_strict import require_server_host_only, verify_strictly
-from deadheat.cli.workbench import (
-    chosen_servers,
-    host_for_builds,
-    make_room,
-    open_catalog,
-)
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.host.fingerprint import Fingerprint
+from deadheat.measure.hosts import Hosts, host_of, one_host, world_on
 from deadheat.measure.inspection import Inspection
+from deadheat.measure.inspections import KeptInspections, inspect_all
+from deadheat.measure.review import Check, review
 from deadheat.output import echo, echo_json
-from deadheat.report.formats.inspections import line, server_pages, summary
+from deadheat.report.formats.inspections import line, review_markdown, server_pages, summary
 from deadheat.workload import HELLO, Workload, load_workload
 
 ALL_LEVELS = (10, 100, 1000)
 
 
-@click.command("verify", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("verify")
+@servers_argument
 @language_option
 @setting_option
-@click.option(
+@flag(
     "--all",
     "every_setting",
+    section=Topic.SERVERS,
     is_flag=True,
     help="Verify every setting, each under load; without SERVERS, every server.",
 )
-@click.option(
+@flag(
     "--load",
     "levels",
+    section=Topic.MEASUREMENT,
     type=Levels(),
     help="Open this many connections and count those that are served, e.g. 10,100,1000.",
 )
-@click.option(
+@flag(
     "--freeze",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Freeze each server for 90 s, as a race does; it must answer as before. Finds watchdogs.",
 )
-@click.option(
+@flag(
     "--strict",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Check all rules for a pull request, without a network, and print Markdown.",
 )
-@click.option(
+@flag(
     "-o",
     "--output",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as JSON, written after each server. A later call continues it.",
 )
-@click.option(
+@flag(
     "--page",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as Markdown; details go to the folder of the same name.",
 )
@@ -97,14 +98,12 @@ def command(
     page: Path | None,
     limits: Limits,
     isolate: bool,
-    runtime: Runtime,
+    runtime: ServerRuntime,
     hosts: Hosts,
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Start servers, check their responses, and stop them.
-
-    A server that is not built is built first. A server works if status, media type and body are
+    """A server that is not built is built first. A server works if status, media type and body are
     right, for GET / and for each workload that its manifest names. The rest of its line describes
     how it behaves; docs/add-a-server.md explains each word.
 
@@ -150,8 +149,8 @@ def command(
         world_on(
             hosts, "engine", 1, limits=limits, isolate=isolate, containers=bool(runtime)
         ) as world,
-        host_for_builds(world, limits, isolate) as host,
-        builder_of(runtime, host, world, limits) as builder,
+        host_for_builds(world.server_host, limits, isolate) as host,
+        builder_of(runtime, host, world.server_cpus, limits) as builder,
         progress_view() as listen,
     ):
         all_workloads = _workloads(servers_catalog.root, chosen)
@@ -201,3 +200,55 @@ def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
     )
     has = "has" if verified == 1 else "have"
     return f"; {verified} of these {has} a recipe verified upstream" if verified else ""
+
+
+def verify_strictly(
+    servers: Sequence[Server], setting: str, limits: Limits, hosts: Hosts, as_json: bool
+) -> ExitCode:
+    """Review each server without a network, print a report, and say whether a check failed.
+
+    On the server host, which also loads it: without a network, no other machine can.
+    """
+    failed = False
+    reports = []
+    with (
+        host_of(hosts.server, limits, isolate=True) as isolated,
+        one_host(isolated, "engine", 1) as world,
+        host_of(hosts.server, limits) as host,  # builds download packages
+        progress_view() as listen,
+    ):
+        machine = _machine(isolated.fingerprint())
+        builder = builder_on(host, limits)
+        for server in servers:
+            chosen = selection(server, setting)
+            (candidate,) = prepare([chosen], isolated, builder, listen)
+            log = ""
+            if candidate.built is None:
+                fault, *lines = (candidate.fault or "it did not build").splitlines()
+                checks = [Check("build", False, fault)]
+                log = "\n".join(line.removeprefix("  | ") for line in lines)
+            else:
+                checks = [Check("build", True, f"key {candidate.built.key}")]
+                checks += review(world, candidate, isolated=True)
+            failed |= any(check.passed is False for check in checks)
+            row = {"name": chosen.name, "version": candidate.version}
+            reports.append({**row, "checks": [asdict(check) for check in checks]})
+            if not as_json:
+                echo(review_markdown(chosen.name, candidate.version, machine, checks, log))
+    if as_json:
+        echo_json(reports)
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def require_server_host_only(hosts: Hosts) -> None:
+    """Raises `DeadheatError` for a machine that would load over a network."""
+    if any(hosts.loads) or hosts.address is not None:
+        raise DeadheatError(
+            "--strict reviews a server without a network: expected no --load-host and no "
+            "--server-address",
+            "omit them; --server-host names the machine that builds, starts and loads it",
+        )
+
+
+def _machine(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.os or 'Linux'}, kernel {fingerprint.kernel}"

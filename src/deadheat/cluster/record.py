@@ -11,18 +11,18 @@ FILE_NAME = "cluster.json"
 RAY_CPU_SHARE_MAX = 0.01  # as for steal
 
 
-class _Frozen(BaseModel):
+class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ClusterHost(_Frozen):
+class ClusterHost(_Record):
     """A host of the cluster; two of one address are one machine."""
 
     name: str
     address: str
 
 
-class HostPair(_Frozen):
+class HostPair(_Record):
     """A server host and a load host, numbered from 1; `lost` says why it gets no further run."""
 
     number: int
@@ -36,7 +36,7 @@ class HostPair(_Frozen):
         return self.server.address == self.load.address
 
 
-class ClusterRun(_Frozen):
+class ClusterRun(_Record):
     """One run: where, of which contenders, and its bundle in the folder, if it has one.
 
     `ray_cpu` is Ray's share of the CPUs of each host that could be read, by its role: server, load,
@@ -62,7 +62,7 @@ class ClusterRun(_Frozen):
         return any(share > RAY_CPU_SHARE_MAX for share in self.ray_cpu.values())
 
 
-class ClusterRecord(_Frozen):
+class ClusterRecord(_Record):
     """A whole cluster run. `state` is running, complete, interrupted or failed.
 
     `words` are options of `deadheat run` for every run; `together` is how many servers race in

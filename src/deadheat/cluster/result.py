@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
+from deadheat import numbers
 from deadheat.cluster.record import RAY_CPU_SHARE_MAX, ClusterRecord, ClusterRun
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import reading
 from deadheat.report.model.sliced import SlicedLevel
@@ -156,7 +157,7 @@ def text(combined: Combined) -> str:
     """The result of each level, then the runs, and what does not count."""
     record = combined.record
     counts = [(record.servers, "server"), (record.pairs, "pair"), (record.runs, "run")]
-    servers, pairs, runs = (format.count(len(each), noun) for each, noun in counts)
+    servers, pairs, runs = (numbers.count(len(each), noun) for each, noun in counts)
     state = f"; the cluster run is {record.state}" if record.state != "complete" else ""
     lines = [f"{servers} on {pairs} of hosts, {runs}{state}", ""]
     for level in combined.levels:
@@ -173,15 +174,15 @@ def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
         pairs = ", ".join(map(str, level.pairs_of[row.name]))
         where = "all" if row.name in record.shared else pairs
         share = f"{100 * row.ratio_to_leader.ratio:.1f}"
-        rate = format.rate(row.rate_median)
+        rate = numbers.rate(row.rate_median)
         interval = _interval(row.ratio_to_leader)
-        rows.append((row.rank, format.plain(row.name), rate, share, interval, where))
+        rows.append((row.rank, one_line(row.name), rate, share, interval, where))
     yield from _columns(rows, right=(2, 3))
     for group in dead_heats(level.ranking):
-        yield f"dead heat: {format.listing([format.plain(name) for name in group])}"
+        yield f"dead heat: {numbers.listing([one_line(name) for name in group])}"
     if level.limited:
         yield f"left out, they outran the client: {_names(level.limited)}"
-    confidence = f"{100 * record.confidence:.0f} %"
+    confidence = numbers.percent(record.confidence, 0)
     yield f"rates are those at the mean of the pairs; intervals hold jointly at {confidence}"
     if len(level.speeds) == 1:
         yield "one pair of hosts: ratios hold for this pair"
@@ -190,14 +191,14 @@ def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
     else:
         yield (
             "a pair of hosts changes the rate of one contender alone by "
-            f"{format.percent(level.interaction_sd)} (standard deviation, "
+            f"{numbers.percent(level.interaction_sd)} (standard deviation, "
             f"{level.interaction_degrees} degrees of freedom); the intervals contain this"
         )
     yield ""
     speeds = [("pair", "runs", "speed", "interval")]
     for number, ratio in level.speeds.items():
         interval = "the others are compared with it" if ratio.low == 1 else _interval(ratio)
-        speed = f"{100 * ratio.ratio:.1f} %"
+        speed = numbers.percent(ratio.ratio)
         speeds.append((str(number), str(level.runs_of[number]), speed, interval))
     yield from _columns(speeds, right=(1, 2))
 
@@ -207,9 +208,9 @@ def _run_lines(record: ClusterRecord) -> list[str]:
     rows = [("pair", "server host", "load host", "run", "Ray's CPU", "servers")]
     for number, run in enumerate(record.runs, 1):
         pair = record.pairs[run.pair - 1]
-        server, load = (format.plain(f"{h.name} {h.address}") for h in (pair.server, pair.load))
-        shares = [f"{role} {format.percent(share, 2)}" for role, share in run.ray_cpu.items()]
-        ray_cpu = (", ".join(shares) or format.NONE) + " !" * run.ray_was_busy
+        server, load = (one_line(f"{h.name} {h.address}") for h in (pair.server, pair.load))
+        shares = [f"{role} {numbers.percent(share, 2)}" for role, share in run.ray_cpu.items()]
+        ray_cpu = (", ".join(shares) or numbers.NONE) + " !" * run.ray_was_busy
         hosts = (server, "the same" if load == server else load)
         servers = _names(run.servers) or "the shared ones alone"
         rows.append((str(run.pair), *hosts, str(number), ray_cpu, servers))
@@ -221,33 +222,33 @@ def _remarks(combined: Combined) -> Iterator[str]:
     yield f"on every pair: {_names(record.shared)}, and the controls"
     for number, run in enumerate(record.runs, 1):
         if run.bundle is None:
-            yield f"! run {number} stored nothing: {format.plain(run.error or 'a host died')}"
+            yield f"! run {number} stored nothing: {one_line(run.error or 'a host died')}"
         elif not run.counts:
-            most = format.percent(RAY_CPU_SHARE_MAX)
+            most = numbers.percent(RAY_CPU_SHARE_MAX)
             yield f"! run {number} is not ranked: Ray used more than {most} of a host's CPUs"
         elif not run.ray_cpu:
             yield f"! run {number}: Ray's CPU time is not known"
     for pair in record.pairs:
         if pair.lost is not None:
-            yield f"! pair {pair.number} was lost: {format.plain(pair.lost)}"
+            yield f"! pair {pair.number} was lost: {one_line(pair.lost)}"
     used = [address for p in record.pairs for address in {p.server.address, p.load.address}]
     if machines := sorted({address for address in used if used.count(address) > 1}):
         yield f"! several pairs share a machine and disturb each other: {', '.join(machines)}"
     for host in record.left_over:
-        yield f"! host {format.plain(host.name)} had no partner, and ran nothing"
+        yield f"! host {one_line(host.name)} had no partner, and ran nothing"
     for name, fault in combined.faults.items():
-        yield f"! {format.plain(name)} did not run: {format.plain(fault)}"
+        yield f"! {one_line(name)} did not run: {one_line(fault)}"
     if record.given_up:
         yield f"! not measured: {_names(record.given_up)}"
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(map(format.plain, names))
+    return ", ".join(map(one_line, names))
 
 
 def _interval(ratio: RatioInterval) -> str:
-    if not format.is_known(ratio.low, ratio.high):
-        return format.UNKNOWN
+    if not numbers.is_known(ratio.low, ratio.high):
+        return numbers.UNKNOWN
     return f"[{100 * ratio.low:.1f}, {100 * ratio.high:.1f}]"
 
 

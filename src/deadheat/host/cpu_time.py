@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from deadheat import numbers
 from deadheat.host import ENDS_ONLY_S, Host, Sample
 
 TICK_S = 0.01  # USER_HZ is 100 on every architecture the agent runs on
@@ -119,11 +120,11 @@ class Quietness:
 
     def __str__(self) -> str:
         readings = [
-            f"other processes use {100 * self.others_share:.0f} % of these CPUs",
-            f"steal {100 * self.steal_share:.0f} %",
+            f"other processes use {numbers.percent(self.others_share, 0)} of these CPUs",
+            f"steal {numbers.percent(self.steal_share, 0)}",
         ]
         if self.waiting_share is not None:
-            readings.append(f"tasks wait {100 * self.waiting_share:.0f} % of the time")
+            readings.append(f"tasks wait {numbers.percent(self.waiting_share, 0)} of the time")
         return f"the machine is {'busy' if self.busy else 'quiet'}: {', '.join(readings)}"
 
 

@@ -7,6 +7,7 @@ check reads. `CHECKS` lists them.
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
+from deadheat import numbers
 from deadheat.host.machine import Finding, Level, Machine, Tool
 
 STEAL_SHARE_MAX = 0.01
@@ -54,7 +55,7 @@ def virtual_cpu(machine: Machine) -> Finding | None:
 def steal(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
-    reading = f"{100 * time.steal_share:.1f} % of {time.elapsed_s:.1f} s"
+    reading = f"{numbers.percent(time.steal_share)} of {time.elapsed_s:.1f} s"
     if time.steal_share <= STEAL_SHARE_MAX + time.tick_share:
         return Finding("ok", "steal", reading, "The hypervisor gave these CPUs to no other guest.")
     meaning = (
@@ -69,7 +70,8 @@ def other_load(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
     last_minute = machine.fingerprint.load_average[0]
-    reading = f"{100 * min(1.0, time.busy_share):.0f} % busy now, load average {last_minute:.2f}"
+    busy = numbers.percent(min(1.0, time.busy_share), 0)
+    reading = f"{busy} busy now, load average {last_minute:.2f}"
     if time.busy_share <= BUSY_SHARE_MAX:
         return Finding("ok", "other load", reading, "The CPUs are idle now.")
     meaning = (
@@ -280,14 +282,14 @@ def containment(machine: Machine) -> Finding:
 def memory(machine: Machine) -> Finding:
     available = machine.samples[-1].memory_available_bytes
     total = machine.fingerprint.memory_total_bytes
-    reading = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
-    if available >= 4 * GIB:
+    reading = f"{numbers.gibibytes(available)} of {numbers.gibibytes(total)} GiB available"
+    if available >= 4 * numbers.GIB:
         return Finding("ok", "memory", reading, "Enough for a dozen servers in memory together.")
     meaning = (
         "All contenders of a run stay in memory together, and a JVM takes some hundred MiB. Race "
         "fewer servers at a time."
     )
-    return Finding("warn" if available >= GIB else "bad", "memory", reading, meaning)
+    return Finding("warn" if available >= numbers.GIB else "bad", "memory", reading, meaning)
 
 
 def swap(machine: Machine) -> Finding | None:

@@ -16,7 +16,7 @@ from deadheat.host import (
     Sample,
     Usage,
 )
-from deadheat.host.fingerprint import Fingerprint, IdleCpus, Processor
+from deadheat.host.fingerprint import Fingerprint, IdleState, Processor
 
 Matches = Callable[[Sequence[str]], bool]  # whether a rule applies to a command
 
@@ -33,7 +33,7 @@ FINGERPRINT = Fingerprint(
         turbo=None,
         virtual_machine=None,
         mitigations={},
-        idle=IdleCpus(driver="fake", wake_up_us=None, hindrance=None),
+        idle=IdleState(driver="fake", wake_up_us=None, hindrance=None),
     ),
     memory_total_bytes=8 << 30,
     architecture="fake",
@@ -122,7 +122,7 @@ class FakeHost:
         self._asks.insert(0, (matches, answers))
 
     def fingerprint(self) -> Fingerprint:
-        idle = IdleCpus(driver="fake", wake_up_us=self.wake_up_us, hindrance=None)
+        idle = IdleState(driver="fake", wake_up_us=self.wake_up_us, hindrance=None)
         cpu = FINGERPRINT.cpu.model_copy(update={"idle": idle})
         return FINGERPRINT.model_copy(update={"cpu": cpu})
 

@@ -10,7 +10,7 @@ from deadheat.strict import Strict
 Cpus = Annotated[tuple[int, ...], Field(strict=False)]
 
 
-class IdleCpus(Strict):
+class IdleState(Strict):
     """How idle CPUs sleep. `wake_up_us` is what they are held to; None if they are not."""
 
     driver: str | None
@@ -31,7 +31,7 @@ class Processor(Strict):
     turbo: bool | None
     virtual_machine: bool | None
     mitigations: dict[str, str | None]
-    idle: IdleCpus
+    idle: IdleState
 
 
 class Interface(Strict):

@@ -12,7 +12,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +218,16 @@ def read_slice(line: str, number: int, version: str) -> LoadResult:
         raise GeneratorFailed(f"{BINARY} did not answer slice {number}: {line[:200]}")
     if answer["interrupted"]:
         raise GeneratorFailed(f"{BINARY} was interrupted during slice {number}")
-    return result_of(answer, Engine.name, version)
+    result = result_of(answer, Engine.name, version)
+    if result.requests_ok or result.errors_total or not result.sending_s:
+        return result
+    # Nothing was sent in the window, so it lay in a pause, and the engine saw no end of that.
+    pause_us = max(result.longest_pause_us or 0.0, 1e6 * result.sending_s)
+    return replace(
+        result,
+        paused_s=max(result.paused_s or 0.0, result.sending_s),
+        longest_pause_us=pause_us,
+    )
 
 
 def object_of(line: str) -> Mapping[str, Any]:

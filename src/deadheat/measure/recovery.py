@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec, Sample
 from deadheat.load import LoadSpec
@@ -113,7 +114,7 @@ def _failure(world: World, instance: Instance, rule: Recovery, failed: str) -> s
         return f"it died ({ended.how})"
     in_probe = f"; in the last probe: {failed}" if failed else ""
     return (
-        f"it did not reach {100 * rule.rate_share:.0f} % of its first trial's rate again "
+        f"it did not reach {numbers.percent(rule.rate_share, 0)} of its first trial's rate again "
         f"within {rule.limit_s:g} s{in_probe}"
     )
 

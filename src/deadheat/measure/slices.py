@@ -185,13 +185,17 @@ class TrialSlices:
 def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColumns:
     """The slices of these trials that count, read column by column.
 
-    A slice in which nothing was sent has no requests to weigh by; in one where the client waited
-    for its CPU, the rate is not the server's.
+    In a slice where the client waited for its CPU, the rate is not the server's. One in which
+    nothing was sent has a rate of 0.
     """
     rows = list(chain.from_iterable(trial.rows for trial in trials))
     slices = np.array([len(trial.rows) for trial in trials], dtype=np.int64)
     chosen = np.array(
-        [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
+        [
+            bool((row.get("rate_per_s") or _is_silent(row)) and not row.get("client_waited"))
+            for row in rows
+        ],
+        dtype=bool,
     )
     used = list(compress(rows, chosen))
 
@@ -209,4 +213,11 @@ def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColu
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
         weight=np.array([weight_of(row) for row in used], dtype=float),
         witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
+        window_s=np.array([row.get("window_s") or 0.0 for row in used], dtype=float),
+        paused_s=np.array([row.get("paused_s") or 0.0 for row in used], dtype=float),
     )
+
+
+def _is_silent(row: Mapping[str, Any]) -> bool:
+    """Whether nothing was sent in the whole window."""
+    return row.get("rate_per_s") == 0 and bool(row.get("window_s"))

@@ -90,12 +90,12 @@ class Starter:
         begun_s = now_s()
         for number in range(1, ATTEMPTS):
             try:
-                attempt = Attempt(self, entered, invocation, is_last=False)
+                attempt = StartAttempt(self, entered, invocation, is_last=False)
                 return attempt.run(at_s + now_s() - begun_s)
             except Ended as ended:
                 again = f"started again ({number + 1} of {ATTEMPTS} times)"
                 self.listen(Event(f"{ended}; it is {again}", trouble=True))
-        last = Attempt(self, entered, invocation, is_last=True)
+        last = StartAttempt(self, entered, invocation, is_last=True)
         return last.run(at_s + now_s() - begun_s)
 
     def stop(self, warm: WarmInstance) -> None:
@@ -121,7 +121,7 @@ class Starter:
             raise faults[0]
 
 
-class Attempt:
+class StartAttempt:
     """Starts one instance, and stops it again where it cannot be measured.
 
     A workload that the contender answers wrong is left out of `entered` of the instance.

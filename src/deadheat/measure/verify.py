@@ -10,7 +10,7 @@ from typing import Any
 
 from deadheat.host import Host, HostError
 from deadheat.measure.response import Received, Response, read_responses
-from deadheat.workload import Sample, Workload
+from deadheat.workload import SampleRequest, Workload
 
 BODY = b"Hello, World!"
 CLOSE = "Connection: close\r\n"
@@ -255,7 +255,7 @@ def growth_fault(
 
 
 def _answer_fault(
-    host: Host, address: tuple[str, int], sample: Sample, deadline_s: float
+    host: Host, address: tuple[str, int], sample: SampleRequest, deadline_s: float
 ) -> str | None:
     begun_s = host.now_s()
     answer = ask_payload(host, address, sample.payload("Connection: close"), deadline_s)
@@ -271,11 +271,11 @@ def _answer_fault(
     return fault
 
 
-def _described(workload: Workload, about: str, sample: Sample, fault: str) -> str:
+def _described(workload: Workload, about: str, sample: SampleRequest, fault: str) -> str:
     return f"workload {workload.name}, {about}: {sample.method} {sample.path}: {fault}"
 
 
-def sample_fault(sample: Sample, response: Response | None) -> str | None:
+def sample_fault(sample: SampleRequest, response: Response | None) -> str | None:
     """What is wrong with the answer to one request of a workload; None if it is right."""
     if response is None:
         return "no readable HTTP response"
@@ -283,7 +283,7 @@ def sample_fault(sample: Sample, response: Response | None) -> str | None:
     return sample.fault(response.status, media_type, response.body)
 
 
-def _requests(workload: Workload) -> Iterator[tuple[str, Sample]]:
+def _requests(workload: Workload) -> Iterator[tuple[str, SampleRequest]]:
     """All that is sent, each with what it tries."""
     for sample in workload.samples(SAMPLES if workload.variables else 1):
         yield "as loaded", sample

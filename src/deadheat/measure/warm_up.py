@@ -14,7 +14,7 @@ from deadheat.measure.trial import unread, workload_of
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
 from deadheat.stats.warm_windows import ROUNDING_S, Windows
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
@@ -141,7 +141,7 @@ def _until_steady(
     load_fault: str | None = None
     trouble: str | None = None
     try:
-        while reading is None or reading.verdict is Verdict.GO_ON:
+        while reading is None or reading.verdict is WarmVerdict.GO_ON:
             if left_s() <= 0:
                 trouble = "the budget was spent during its warm-up"
                 break

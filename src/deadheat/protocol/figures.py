@@ -64,7 +64,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PublishedFigures:
     """A published table: every row at every level, in the order of its file."""
 
     name: str
@@ -87,7 +87,7 @@ class Figures:
         return {figure.row: figure for figure in self.figures if figure.connections == connections}
 
 
-def shipped_figures(root: Path, name: str) -> Figures:
+def shipped_figures(root: Path, name: str) -> PublishedFigures:
     """`published/NAME.csv` of a catalog. Raises `DeadheatError`."""
     path = root / "published" / f"{name}.csv"
     if not path.is_file():
@@ -99,7 +99,7 @@ def shipped_figures(root: Path, name: str) -> Figures:
     return read_figures(path)
 
 
-def read_figures(path: Path) -> Figures:
+def read_figures(path: Path) -> PublishedFigures:
     """Read a table of published figures. Raises `DeadheatError` with file, line and column."""
     try:
         text = read_bytes(path, BYTES_MAX).decode("utf-8-sig")
@@ -114,7 +114,7 @@ def read_figures(path: Path) -> Figures:
         raise DeadheatError(f"{path}:{reader.line_num}: {error}") from error
     if not figures:
         raise DeadheatError(f"{path}:2: expected a figure, but the file ends")
-    return Figures(path.stem, figures)
+    return PublishedFigures(path.stem, figures)
 
 
 def _check_header(path: Path, names: object) -> None:

@@ -90,7 +90,7 @@ class SliceRule(Strict):
         return self
 
 
-class Entry(Strict):
+class NamedContender(Strict):
     """A contender that the protocol names."""
 
     server: Name
@@ -201,7 +201,7 @@ class ByEngine(AnyProtocol):
     origin: ClassVar[None] = None
     recovery: ClassVar[None] = None
     restarts: ClassVar[Mapping[str, Restart]] = {}
-    contenders: ClassVar[tuple[Entry, ...]] = ()
+    contenders: ClassVar[tuple[NamedContender, ...]] = ()
     notes: ClassVar[tuple[str, ...]] = ()
     deviations: ClassVar[tuple[str, ...]] = ()
 
@@ -238,7 +238,7 @@ class AloneProtocol(AnyProtocol):
     restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
     aggregate: Aggregate = "median"
     controls: bool = True  # the null server first, and with it the client's ceiling
-    contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
+    contenders: Annotated[tuple[NamedContender, ...], Field(strict=False)] = ()
     notes: Texts = ()
     origin: Origin | None = None  # of a replay
     recovery: Recovery | None = None  # after each trial

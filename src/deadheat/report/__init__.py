@@ -25,7 +25,9 @@ WHOLE = ("json", "html")  # these need a view that `load_view` read as a whole
 _PARTS = {"load_view": "deadheat.report.model.load", "RunView": "deadheat.report.model.view"}
 
 
-def write(view: "RunView", format: str, source: str | None = None, *, verbose: bool = False) -> str:
+def write(
+    view: "RunView", format_name: str, source: str | None = None, *, verbose: bool = False
+) -> str:
     """The report of a run in one of `FORMATS`, ending with a newline.
 
     `source` names the run in the commands that a report shows, such as `--from FILE`; without it
@@ -33,12 +35,12 @@ def write(view: "RunView", format: str, source: str | None = None, *, verbose: b
     them.
     """
     analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
-    writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format]}")
+    writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format_name]}")
     written: Callable[..., str] = writer.write
     named = importlib.import_module("deadheat.report.findings.next_step").Source
     known = named(source) if source else None
     options = {"csv": {}, "terminal": {"source": known, "verbose": verbose}}
-    return written(view, analyze(view), **options.get(format, {"source": known}))
+    return written(view, analyze(view), **options.get(format_name, {"source": known}))
 
 
 def __getattr__(name: str) -> Any:

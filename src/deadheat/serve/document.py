@@ -27,14 +27,14 @@ PACKING = 4  # gzip level; the document is packed once for all readers
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PackedDocument:
     """A packed document, and the CPU time that it took."""
 
     packed: bytes
     cpu_ms: float
 
 
-def document_of(store_path: Path, run_id: str) -> Document:
+def document_of(store_path: Path, run_id: str) -> PackedDocument:
     """The document of a run in any state, made by a separate process.
 
     Raises `DeadheatError` if there is no such run, or it cannot be reported.
@@ -48,7 +48,7 @@ def document_of(store_path: Path, run_id: str) -> Document:
         raise _failure(store_path, run_id, f"it took longer than {DEADLINE_S:g} s") from None
     if ended.returncode == 0:
         cpu_ms, _, packed = ended.stdout.partition(b"\n")
-        return Document(packed, float(cpu_ms))
+        return PackedDocument(packed, float(cpu_ms))
     try:
         raise DeadheatError(**json.loads(ended.stderr))
     except (ValueError, TypeError):

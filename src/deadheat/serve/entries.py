@@ -4,9 +4,9 @@ import datetime
 import itertools
 from dataclasses import dataclass
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Standing, analyze
-from deadheat.report.findings.analysis import Level as AnalyzedLevel
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing, analyze
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.formats.tables import of_leader, rank
@@ -15,7 +15,7 @@ from deadheat.workload import Level
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SiteRun:
     """One run. `answer` is that of its main level."""
 
     run_id: str
@@ -31,7 +31,7 @@ class Run:
 class Figures:
     """One contender at one level of a run; texts as the report has them."""
 
-    run: Run
+    run: SiteRun
     level: Level
     name: str
     language: str | None
@@ -51,7 +51,7 @@ class Figures:
 class Meeting:
     """Two contenders at one level of a run, with the verdict."""
 
-    run: Run
+    run: SiteRun
     level: Level
     names: tuple[str, str]  # the one with the higher rate first
     headline: str
@@ -65,7 +65,7 @@ class Meeting:
 class Entry:
     """A run, its contenders and its ranked pairs, over all levels of all workloads."""
 
-    run: Run
+    run: SiteRun
     figures: tuple[Figures, ...]
     meetings: tuple[Meeting, ...]
 
@@ -87,35 +87,35 @@ def entry_of(view: RunView, analysis: Analysis) -> Entry:
     )
 
 
-def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, AnalyzedLevel]]:
+def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, LevelAnalysis]]:
     """Every level of a run with the view of its workload."""
     several = len(view.workloads) > 1
     analyses = [(each, analyze(each) if several else analysis) for each in view.by_workload]
     return [(each, level) for each, own in analyses for level in own.levels]
 
 
-def pairs_of(level: AnalyzedLevel) -> list[Versus]:
+def pairs_of(level: LevelAnalysis) -> list[Versus]:
     """All pairs of ranked contenders of a level."""
     names = [standing.contender.name for standing in level.ranked]
     return [versus(level, a, b) for a, b in itertools.combinations(names, 2)]
 
 
-def _run(view: RunView, analysis: Analysis) -> Run:
+def _run(view: RunView, analysis: Analysis) -> SiteRun:
     server = next((host for host in view.hosts if host.role == "server"), None)
     main = analysis.main if analysis.levels else None
-    of = f"{format.plain(view.workload)}: " if len(view.workloads) > 1 else ""
-    return Run(
+    of = f"{one_line(view.workload)}: " if len(view.workloads) > 1 else ""
+    return SiteRun(
         run_id=view.run_id,
         started_at=view.started_at,
         state=view.state,
         protocol=view.protocol.name,
-        machine=format.machine(server.fingerprint) if server else "unknown machine",
+        machine=wording.machine(server.fingerprint) if server else "unknown machine",
         answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
         level=Level(view.workload, main.connections) if main else None,
     )
 
 
-def _figures(view: RunView, run: Run, level: AnalyzedLevel, standing: Standing) -> Figures:
+def _figures(view: RunView, run: SiteRun, level: LevelAnalysis, standing: Standing) -> Figures:
     cell, contender = standing.cell, standing.contender
     slowest, fastest = cell.spread_per_s or (None, None)
     return Figures(
@@ -136,7 +136,7 @@ def _figures(view: RunView, run: Run, level: AnalyzedLevel, standing: Standing) 
     )
 
 
-def _meeting(view: RunView, run: Run, pair: Versus) -> Meeting:
+def _meeting(view: RunView, run: SiteRun, pair: Versus) -> Meeting:
     first, second = pair.first, pair.second
     return Meeting(
         run=run,

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deadheat import numbers
 from deadheat.audit.audit import with_defects
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
@@ -17,7 +19,7 @@ from deadheat.report.picture.card import draw_card, draw_versus
 from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     comparison_file,
     link,
     paragraph,
@@ -171,9 +173,9 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
     names = sorted(newest.names)
     header = (
         "run",
-        Number("connections"),
+        NumberCell("connections"),
         "verdict",
-        *(Number(f"{format.plain(name, 30)}\nreq/s, p99 ms") for name in names),
+        *(NumberCell(f"{one_line(name, 30)}\nreq/s, p99 ms") for name in names),
         "machine",
     )
     parts = [
@@ -188,17 +190,17 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
 
 def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
     figures = {
-        name: f"{format.rate(rate)}, {format.milliseconds(p99_us)}"
+        name: f"{numbers.rate(rate)}, {numbers.milliseconds(p99_us)}"
         for name, rate, p99_us in zip(
             meeting.names, meeting.rates_per_s, meeting.p99_us, strict=True
         )
     }
     run = meeting.run
     return (
-        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
+        NumberCell(wording.load(meeting.level.workload, meeting.level.connections)),
         meeting.headline,
-        *(Number(figures[name]) for name in names),
+        *(NumberCell(figures[name]) for name in names),
         run.machine,
     )
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
+from deadheat import numbers
 from deadheat.protocol import Settle
-from deadheat.report import format
 from deadheat.report.formats import page as report_page
-from deadheat.serve.document import Document, document_of
+from deadheat.serve.document import PackedDocument, document_of
 from deadheat.store import Store
 from deadheat.store.listing import RunProgress, RunSummary, run_progress, run_summary
 
@@ -54,7 +54,7 @@ class Documents:
 
     def __init__(
         self,
-        make: Callable[[Path, str], Document] = document_of,
+        make: Callable[[Path, str], PackedDocument] = document_of,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cpu_ms = 0.0
@@ -146,4 +146,4 @@ def time_left(run: RunProgress) -> str | None:
 
 
 def _duration(left_s: float) -> str:
-    return format.duration(max(1, round(left_s)))
+    return numbers.duration(max(1, round(left_s)))

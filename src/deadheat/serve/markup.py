@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 
 NO_SOURCES = "default-src 'none'"
 FRAME = """<!doctype html>
@@ -67,7 +67,7 @@ def link(path: str, words: object) -> Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberCell:
     """A right-aligned cell of a table or its header."""
 
     words: str
@@ -99,13 +99,13 @@ def wide(label: str, content: Html) -> Html:
 
 
 def _cell(tag: str, cell: object, attributes: str) -> str:
-    if isinstance(cell, Number):
+    if isinstance(cell, NumberCell):
         attributes += ' class="number"'
     return f"<{tag}{attributes}>{text(_words(cell))}</{tag}>"
 
 
 def _words(cell: object) -> object:
-    return cell.words if isinstance(cell, Number) else cell
+    return cell.words if isinstance(cell, NumberCell) else cell
 
 
 def page(title: str, *parts: Html) -> str:
@@ -154,7 +154,7 @@ def preview_tags(title: str, description: str = "", image: str | None = None) ->
         tags["twitter:card"] = "summary_large_image"
     return Html(
         "\n".join(
-            f'<meta property="{name}" content="{text(format.plain(value))}">'
+            f'<meta property="{name}" content="{text(one_line(value))}">'
             for name, value in tags.items()
         )
     )
@@ -196,4 +196,4 @@ def comparison_file(a: str, b: str) -> str:
 
 
 def server_link(name: str, root: str = "") -> Html:
-    return link(f"{root}{server_file(name)}", format.plain(name, 60))
+    return link(f"{root}{server_file(name)}", one_line(name, 60))

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.model.runs import list_runs, state_text
 from deadheat.serve.entries import Entry, Figures
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     heading,
     link,
     names_list,
@@ -24,9 +26,9 @@ from deadheat.serve.markup import (
 from deadheat.store import Store
 from deadheat.store.listing import RunSummary, contender_names
 
-HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
+HEADER = ("run", "started", "state", "protocol", "contenders", NumberCell("trials"))
 NAMES_MAX = 6
-INDEX_HEADER = ("run", "answer", "protocol", Number("servers"), Number("connections"))
+INDEX_HEADER = ("run", "answer", "protocol", NumberCell("servers"), NumberCell("connections"))
 ABOUT = (
     "Each run is stored whole. A page shows its ranking, its failed checks and its method. "
     "A rank is an interval; servers that the data cannot separate are in a dead heat."
@@ -40,15 +42,15 @@ def listing_page(store: Store, wanted: str) -> str:
     rows = [
         (
             link(f"/runs/{run.run_id}", run.run_id),
-            format.moment(run.started_at),
+            numbers.moment(run.started_at),
             state_text(run),
-            format.plain(run.protocol, 40),
+            one_line(run.protocol, 40),
             _links(names.get(run.run_id, [])),
-            Number(f"{run.trials:,}"),
+            NumberCell(f"{run.trials:,}"),
         )
         for run in runs
     ]
-    count = format.count(len(runs), "run")
+    count = numbers.count(len(runs), "run")
     return page(
         "Runs",
         _search(wanted),
@@ -60,19 +62,19 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
     """That of a gallery: `entries` with the newest first; `servers` by name."""
     rows = [
         (
-            link(run_file(entry.run.run_id), format.moment(entry.run.started_at)),
+            link(run_file(entry.run.run_id), numbers.moment(entry.run.started_at)),
             _answer(entry),
-            format.plain(entry.run.protocol, 40),
-            Number(str(len({figures.name for figures in entry.figures}))),
-            Number(
-                format.load(entry.run.level.workload, entry.run.level.connections)
+            one_line(entry.run.protocol, 40),
+            NumberCell(str(len({figures.name for figures in entry.figures}))),
+            NumberCell(
+                wording.load(entry.run.level.workload, entry.run.level.connections)
                 if entry.run.level
-                else format.NONE
+                else numbers.NONE
             ),
         )
         for entry in entries
     ]
-    count = format.count(len(entries), "run")
+    count = numbers.count(len(entries), "run")
     parts = [
         paragraph(ABOUT, "lead"),
         table(f"{count}, the newest first", INDEX_HEADER, rows),
@@ -86,12 +88,12 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
 
 
 def _matches(run: RunSummary, names: Sequence[str], wanted: str) -> bool:
-    words = " ".join([run.run_id, run.protocol, run.state, format.moment(run.started_at), *names])
+    words = " ".join([run.run_id, run.protocol, run.state, numbers.moment(run.started_at), *names])
     return all(word in words.lower() for word in wanted.lower().split())
 
 
 def _links(names: Sequence[str]) -> Html:
-    links = [link(f"/servers/{quote(name)}", format.plain(name, 40)) for name in names[:NAMES_MAX]]
+    links = [link(f"/servers/{quote(name)}", one_line(name, 40)) for name in names[:NAMES_MAX]]
     more = [text(f"and {len(names) - NAMES_MAX} more")] if len(names) > NAMES_MAX else []
     return Html(", ".join([*links, *more]))
 
@@ -106,7 +108,7 @@ def _search(wanted: str) -> Html:
 
 def _answer(entry: Entry) -> str:
     state = "" if entry.run.state == "complete" else f" ({entry.run.state})"
-    return format.plain(f"{entry.run.answer}{state}")
+    return one_line(f"{entry.run.answer}{state}")
 
 
 def _by_language(servers: Mapping[str, Sequence[Figures]]) -> list[Html]:
@@ -116,5 +118,5 @@ def _by_language(servers: Mapping[str, Sequence[Figures]]) -> list[Html]:
     parts = []
     for language in sorted(by_language):
         links = [server_link(name) for name in sorted(by_language[language])]
-        parts += [Html(f"<h3>{text(format.plain(language, 40))}</h3>"), names_list(links)]
+        parts += [Html(f"<h3>{text(one_line(language, 40))}</h3>"), names_list(links)]
     return parts

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from deadheat import numbers
+from deadheat.errors import StoreError
+from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.serve.entries import Figures, Meeting
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     comparison_file,
     heading,
     link,
@@ -24,7 +27,7 @@ from deadheat.serve.markup import (
     text,
     wide,
 )
-from deadheat.store import Store, StoreError
+from deadheat.store import Store
 from deadheat.store.listing import ValidRate, valid_rates
 from deadheat.workload import HELLO, Level
 
@@ -37,16 +40,19 @@ TIMELINE_HEADER = (
     "run",
     "started",
     "version",
-    *map(Number, ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference")),
+    *map(
+        NumberCell,
+        ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference"),
+    ),
 )
 HEADER = (
     "run",
     "version",
-    *map(Number, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
-    *map(Number, ("CPU, µs/request", "peak, MiB")),
+    *map(NumberCell, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
+    *map(NumberCell, ("CPU, µs/request", "peak, MiB")),
     "note",
 )
-OPPONENTS = ("opponent", "verdict of the newest run", Number("connections"), Number("runs"))
+OPPONENTS = ("opponent", "verdict of the newest run", NumberCell("connections"), NumberCell("runs"))
 ROOT = "../"
 
 
@@ -65,11 +71,11 @@ class Mark:
 
     @property
     def shown_version(self) -> str:
-        return format.plain(self.version or format.NONE, 14)
+        return one_line(self.version or numbers.NONE, 14)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RunPoint:
     """A stored run at one level: the rates of its valid trials, and the share of the reference."""
 
     mark: Mark
@@ -100,7 +106,7 @@ def timeline_page(store: Store, name: str) -> str:
         raise StoreError(f"no stored run has a valid trial of {name!r}")
     levels = _by_level([point.mark for point in timeline])
     return page(
-        format.plain(name, 80),
+        one_line(name, 80),
         *(_timeline_chart(level, marks) for level, marks in levels.items()),
         table("Every run, the newest first", TIMELINE_HEADER, map(_timeline_row, timeline[::-1])),
     )
@@ -111,11 +117,11 @@ def server_page(
 ) -> str:
     """The page in a gallery. `figures` are those of all runs, the newest first; `newest` has a
     meeting and the number of runs for each opponent."""
-    shown = format.plain(name, 80)
+    shown = one_line(name, 80)
     levels = _by_level([_mark(each) for each in reversed(figures) if each.rate_per_s])
     parts = [
         *(
-            chart(f"req/s at {format.plain(str(level))}, run by run; machines may differ", marks)
+            chart(f"req/s at {one_line(str(level))}, run by run; machines may differ", marks)
             for level, marks in levels.items()
             if len(marks) > 1  # one run needs no chart
         ),
@@ -124,7 +130,7 @@ def server_page(
     if newest:
         rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
         parts += [heading("Against other servers"), table("Verdicts", OPPONENTS, rows)]
-    count = format.count(len({each.run.run_id for each in figures}), "run")
+    count = numbers.count(len({each.run.run_id for each in figures}), "run")
     return static_page(shown, parts, ROOT, preview_tags(shown, f"Measured in {count}."))
 
 
@@ -160,7 +166,7 @@ def _gridline(rate_per_s: float, scale: _Scale) -> str:
     y = scale.y(rate_per_s)
     return (
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{format.rate(rate_per_s)}</text>'
+        f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{numbers.rate(rate_per_s)}</text>'
     )
 
 
@@ -192,7 +198,9 @@ def _label(x: float, y: float, label: str) -> str:
 
 def _drawn_mark(mark: Mark, x: float, scale: _Scale) -> str:
     imported = ", imported" if mark.imported else ""
-    title = f"{mark.run_id}{imported}, {mark.shown_version}: {format.rate(mark.median_per_s)} req/s"
+    title = (
+        f"{mark.run_id}{imported}, {mark.shown_version}: {numbers.rate(mark.median_per_s)} req/s"
+    )
     return (
         f'<line class="range" x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(mark.slowest_per_s):.1f}" '
         f'y2="{scale.y(mark.fastest_per_s):.1f}"/>'
@@ -201,7 +209,7 @@ def _drawn_mark(mark: Mark, x: float, scale: _Scale) -> str:
     )
 
 
-def points(store: Store, name: str) -> list[Point]:
+def points(store: Store, name: str) -> list[RunPoint]:
     """One point for each run and level, in the order of time."""
     reference = {
         key: statistics.median(trial.rate_per_s for trial in trials)
@@ -220,7 +228,7 @@ def _run_and_level(trial: ValidRate) -> RunLevel:
     return trial.run_id, trial.workload, trial.connections
 
 
-def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
+def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> RunPoint:
     first, rates = trials[0], [trial.rate_per_s for trial in trials]
     median_per_s = statistics.median(rates)
     mark = Mark(
@@ -234,7 +242,7 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
         imported=first.imported,
     )
     of_reference = median_per_s / reference_per_s if reference_per_s else None
-    return Point(mark, len(rates), of_reference)
+    return RunPoint(mark, len(rates), of_reference)
 
 
 def _by_level(marks: Sequence[Mark]) -> dict[Level, list[Mark]]:
@@ -246,24 +254,26 @@ def _by_level(marks: Sequence[Mark]) -> dict[Level, list[Mark]]:
 def _timeline_chart(level: Level, marks: Sequence[Mark]) -> Html:
     days = {mark.started_at.date() for mark in marks}
     day = f", {days.pop()}" if len(days) == 1 else ""
-    at = format.count(level.connections, "connection")
-    of = "" if level.workload == HELLO else f", workload {format.plain(level.workload, 40)}"
+    at = numbers.count(level.connections, "connection")
+    of = "" if level.workload == HELLO else f", workload {one_line(level.workload, 40)}"
     caption = f"req/s at {at}{of}, run by run{day}"
     return chart(caption, marks, "%H:%M" if day else "%Y-%m-%d")
 
 
-def _timeline_row(point: Point) -> tuple[object, ...]:
+def _timeline_row(point: RunPoint) -> tuple[object, ...]:
     mark = point.mark
     run = link(f"/runs/{mark.run_id}", mark.run_id)
     return (
         Html(f"{run}, imported") if mark.imported else run,
-        format.moment(mark.started_at),
-        format.plain(mark.version or format.NONE, 40),
-        Number(format.load(mark.level.workload, mark.level.connections)),
-        Number(format.rate(mark.median_per_s)),
-        Number(f"{format.rate(mark.slowest_per_s)} – {format.rate(mark.fastest_per_s)}"),
-        Number(f"{point.trials:,}"),
-        Number(format.NONE if point.of_reference is None else format.percent(point.of_reference)),
+        numbers.moment(mark.started_at),
+        one_line(mark.version or numbers.NONE, 40),
+        NumberCell(wording.load(mark.level.workload, mark.level.connections)),
+        NumberCell(numbers.rate(mark.median_per_s)),
+        NumberCell(f"{numbers.rate(mark.slowest_per_s)} – {numbers.rate(mark.fastest_per_s)}"),
+        NumberCell(f"{point.trials:,}"),
+        NumberCell(
+            numbers.NONE if point.of_reference is None else numbers.percent(point.of_reference)
+        ),
     )
 
 
@@ -283,24 +293,24 @@ def _mark(figures: Figures) -> Mark:
 def _row(figures: Figures) -> tuple[object, ...]:
     run = figures.run
     return (
-        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        format.plain(figures.version or format.NONE, 40),
-        Number(format.load(figures.level.workload, figures.level.connections)),
-        Number(figures.rank),
-        Number(format.rate(figures.rate_per_s)),
-        Number(figures.of_fastest),
-        Number(format.milliseconds(figures.p99_us)),
-        Number(format.microseconds(figures.cpu_us)),
-        Number(format.mebibytes(figures.memory_bytes)),
-        format.plain(f"not ranked: {figures.reason}") if figures.reason else "",
+        link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
+        one_line(figures.version or numbers.NONE, 40),
+        NumberCell(wording.load(figures.level.workload, figures.level.connections)),
+        NumberCell(figures.rank),
+        NumberCell(numbers.rate(figures.rate_per_s)),
+        NumberCell(figures.of_fastest),
+        NumberCell(numbers.milliseconds(figures.p99_us)),
+        NumberCell(numbers.microseconds(figures.cpu_us)),
+        NumberCell(numbers.mebibytes(figures.memory_bytes)),
+        one_line(f"not ranked: {figures.reason}") if figures.reason else "",
     )
 
 
 def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
     opponent = next(each for each in meeting.names if each != name)
     return (
-        link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
+        link(f"{ROOT}{comparison_file(name, opponent)}", one_line(opponent, 60)),
         meeting.headline,
-        Number(format.load(meeting.level.workload, meeting.level.connections)),
-        Number(str(runs)),
+        NumberCell(wording.load(meeting.level.workload, meeting.level.connections)),
+        NumberCell(str(runs)),
     )

@@ -15,9 +15,11 @@ only advantage is a look after every block.
 
 from dataclasses import dataclass
 
+from deadheat import numbers
+
 
 @dataclass(frozen=True)
-class Level:
+class ErrorLevel:
     """The error allowed for one interval, so that all intervals hold jointly at `confidence`."""
 
     confidence: float = 0.95
@@ -40,9 +42,11 @@ class Level:
     def __str__(self) -> str:
         over = f" jointly over {self.comparisons} pairs" if self.comparisons > 1 else ""
         spent = (
-            f", this look spends {100 * self.share:.1f} % of the error" if self.share < 1 else ""
+            f", this look spends {numbers.percent(self.share)} of the error"
+            if self.share < 1
+            else ""
         )
-        return f"{100 * self.confidence:.0f} %{over}{spent}"
+        return f"{numbers.percent(self.confidence, 0)}{over}{spent}"
 
 
 @dataclass(frozen=True)

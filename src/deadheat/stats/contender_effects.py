@@ -30,7 +30,7 @@ _UPDATES = 5  # of the common instance variance
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EffectEstimate:
     """Effects and variances; one value or row per contender.
 
     `log_rate` is the contender's effect plus the level of the machine: the log of the rate that its
@@ -97,7 +97,7 @@ class _Combined:
     linked: npt.NDArray[np.bool_]
 
 
-def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> Estimate:
+def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> EffectEstimate:
     """Contender effects, variances and degrees of freedom."""
     count, who = layout.contenders, layout.contender_of
     known = fit.equations.information.diagonal
@@ -128,7 +128,7 @@ def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> Estimat
     instance_variance = np.bincount(who, compared * spread, count)
     log_rate = combined.effects + _level(layout, combined, spread)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Estimate(
+        return EffectEstimate(
             log_rate=np.where(seen, log_rate, np.nan),
             variance=np.where(combined.linked, variance, np.nan),
             degrees_of_freedom=np.where(usable, pair_degrees, np.nan),

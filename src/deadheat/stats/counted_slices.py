@@ -9,7 +9,7 @@ import numpy as np
 from deadheat.stats.distributions import Floats
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.slices import Indices, SliceArrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,11 +18,16 @@ class Counted:
 
     `slices` are in the order of their time. `settlings` maps an instance to what `settling` says of
     it; instances without a finding are left out. `owners` maps each instance to its contender.
+    `silent` maps a contender to the share of its windows' time in which nothing was sent: those
+    windows lay in a pause. `paused` maps one to the share of its time in pauses, those of discarded
+    parts included. A contender with a share of 0 is left out.
     """
 
     slices: SliceColumns
     settlings: Mapping[int, Settling]
     owners: Mapping[int, str]
+    silent: Mapping[str, float]
+    paused: Mapping[str, float]
 
 
 def count_slices(columns: SliceColumns) -> Counted:
@@ -31,6 +36,9 @@ def count_slices(columns: SliceColumns) -> Counted:
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
     every = columns.taken(columns.by_time())
+    silent = _shares(every, every.window_s * (every.rate_per_s == 0), every.window_s)
+    paused = _shares(every, every.paused_s, np.maximum(every.window_s, every.paused_s))
+    every = every.taken(every.rate_per_s > 0)
     log_rate = _logarithms(every.rate_per_s)
     reference = _references(every, log_rate)
     counts = np.ones(len(every), dtype=bool)
@@ -43,7 +51,17 @@ def count_slices(columns: SliceColumns) -> Counted:
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
             counts[places[: finding.excluded]] = False
-    return Counted(every.taken(counts), settlings, owners)
+    return Counted(every.taken(counts), settlings, owners, silent, paused)
+
+
+def _shares(columns: SliceColumns, part_s: Floats, whole_s: Floats) -> dict[str, float]:
+    count = len(columns.names)
+    parts_s = np.bincount(columns.contender, part_s, count)
+    wholes_s = np.bincount(columns.contender, whole_s, count)
+    return {
+        columns.names[place]: float(parts_s[place] / wholes_s[place])
+        for place in np.flatnonzero(parts_s)
+    }
 
 
 def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
@@ -55,13 +73,14 @@ def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
         yield int(numbers[number]), places[number]
 
 
-def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
+def slices_of(counted: Counted, names: Sequence[str]) -> SliceArrays:
     """The arrays that the model reads; slices of other names are left out."""
+    columns = counted.slices
     place = {name: number for number, name in enumerate(names)}
     places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
     contender = places[columns.contender]
     used = contender >= 0
-    return Slices(
+    return SliceArrays(
         log_rate=_logarithms(columns.rate_per_s[used]),
         contender=contender[used],
         instance=_numbered(columns.instance[used]),
@@ -71,6 +90,8 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         weight=columns.weight[used],
         witness=_logarithms(columns.witness_per_s[used]),
         contenders=len(names),
+        silent=np.array([counted.silent.get(name, 0.0) for name in names], dtype=float),
+        paused=np.array([counted.paused.get(name, 0.0) for name in names], dtype=float),
     )
 
 

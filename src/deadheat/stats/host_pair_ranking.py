@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from deadheat.stats.alpha_spending import Level
+from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.host_pairs import Contrasts, HostPairFit
 from deadheat.stats.model_ranking import ModelRatios
 from deadheat.stats.pairs import PairFits
@@ -61,7 +61,7 @@ def rank_over_host_pairs(
 
 def host_pair_speeds(fit: HostPairFit, confidence: float = 0.95) -> tuple[RatioInterval, ...]:
     """The speed of each pair of hosts over that of the first; jointly at `confidence`."""
-    level = Level(confidence, max(len(fit.host_pairs.effect) - 1, 1))
+    level = ErrorLevel(confidence, max(len(fit.host_pairs.effect) - 1, 1))
     ratios = Ratios(pair_fits(fit.host_pairs), level)
     return tuple(ratios.interval(place, 0) for place in range(len(fit.host_pairs.effect)))
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from deadheat.intervals import is_known
+from deadheat.numbers import is_known
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits
 from deadheat.stats.ranking import Decided, Ranking, competitors, linked_order, ranking_of
@@ -84,7 +84,7 @@ def to_the_end(blocks: Floats) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     return np.flatnonzero(blocks >= enough)
 
 
-def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
+def pair_fits(fit: ModelFit, effects: EffectEstimate) -> PairFits:
     """The pairs of a model as `Ratios`, `effort` and `minimum_detectable_effect` read them.
 
     A pair's slice variance is that of one block of its contenders, and its blocks and
@@ -108,5 +108,6 @@ def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
         blocks=np.minimum(fit.blocks[:, None], fit.blocks),
         invocations=np.minimum(fit.instances[:, None], fit.instances),
         indirect=np.zeros_like(another),
-        disagreement=np.abs(fit.witness_gap[:, None] - fit.witness_gap),
+        disagreement=np.abs(fit.witness_gap[:, None] - fit.witness_gap)
+        + (fit.silent_gap[:, None] + fit.silent_gap) * (1 - np.eye(len(fit.silent_gap))),
     )

@@ -14,13 +14,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.alpha_spending import Level
+from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.decision import Effort, Outlook, Verdict, effort, judge, outlook_of
 from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.indirect import fill_indirect
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import Kept, RatioInterval, Ratios
+from deadheat.stats.ratio import DecidedPairs, RatioInterval, Ratios
 from deadheat.stats.rounding import falling
 
 Decided = Mapping[tuple[str, str], Verdict]  # faster and slower -> what an earlier look decided
@@ -78,7 +78,7 @@ class Ranking:
     rows: tuple[Row, ...]
     pairs: tuple[Pair, ...]
     unranked: tuple[str, ...]
-    level: Level
+    level: ErrorLevel
     margin: float
     minimum_detectable_effect: float
 
@@ -194,7 +194,7 @@ def ranking_of(
     smallest detectable difference is read from; None: all. Without `more_time_helps`, no pair has
     an effort.
     """
-    level = Level(confidence, max(len(names) * (len(names) - 1) // 2, 1), share)
+    level = ErrorLevel(confidence, max(len(names) * (len(names) - 1) // 2, 1), share)
     ratios = ratios_as(fits, level, kept_pairs(fits, names, decided or {}, margin))
     verdicts = _verdicts(ratios, margin)
     seen = fits if detectable_by is None else fits.of(detectable_by)
@@ -245,7 +245,7 @@ def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
 
 def kept_pairs(
     fits: PairFits, names: Sequence[str], decided: Decided, margin: float
-) -> Kept | None:
+) -> DecidedPairs | None:
     """The verdicts of earlier looks that the present estimates do not contradict."""
     if not decided:
         return None
@@ -261,7 +261,7 @@ def kept_pairs(
             separated[a, b] = separated[b, a] = True
         elif verdict is Verdict.EQUIVALENT and abs(log_ratio) < np.log1p(margin):
             equivalent[a, b] = equivalent[b, a] = True
-    return Kept(separated, equivalent, margin)
+    return DecidedPairs(separated, equivalent, margin)
 
 
 def _rows(

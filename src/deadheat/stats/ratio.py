@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.alpha_spending import Level
+from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits
 
@@ -29,7 +29,7 @@ class RatioInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class DecidedPairs:
     """The pairs that an earlier look at the same race decided, [contender, contender].
 
     The looks share the error, so what one has shown stays shown (group-sequential Holm, Ye, Li, Liu
@@ -53,8 +53,8 @@ class Ratios:
     """
 
     fits: PairFits
-    level: Level
-    kept: Kept | None = None
+    level: ErrorLevel
+    kept: DecidedPairs | None = None
 
     @cached_property
     def separated(self) -> npt.NDArray[np.bool_]:

@@ -10,16 +10,16 @@ import math
 
 import numpy as np
 
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.rounding import without_rounding
 from deadheat.stats.slices import Indices
-from deadheat.stats.unpaired import Change
+from deadheat.stats.unpaired import UnpairedChange
 
 
 def relative_changes(
-    first: Estimate, second: Estimate, places: tuple[Indices, Indices], alpha: float
-) -> list[Change]:
+    first: EffectEstimate, second: EffectEstimate, places: tuple[Indices, Indices], alpha: float
+) -> list[UnpairedChange]:
     """The change of each contender beside the others, with t-intervals at 1 - `alpha`.
 
     `places` has the contenders' indices in each race, in the same order. The variance of a contrast
@@ -49,7 +49,7 @@ def relative_changes(
         reach = math.inf
         if math.isfinite(squared) and math.isfinite(freedom) and freedom > 0:
             reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(squared)
-        changes.append(Change(*(_exp(change + step) for step in (0.0, -reach, reach))))
+        changes.append(UnpairedChange(*(_exp(change + step) for step in (0.0, -reach, reach))))
     return changes
 
 
@@ -59,7 +59,7 @@ def _variances(contrasts: Floats, of_pairs: Floats) -> Floats:
     return np.asarray(np.maximum(-half, 0.0))
 
 
-def _degrees(estimate: Estimate, places: Indices) -> Floats:
+def _degrees(estimate: EffectEstimate, places: Indices) -> Floats:
     """Those of each contender; NaN if it has no interval beside another one of these."""
     of_pairs = estimate.degrees_of_freedom[np.ix_(places, places)]
     another = ~np.eye(len(places), dtype=bool)

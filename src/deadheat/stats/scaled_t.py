@@ -43,9 +43,11 @@ def _criticals() -> tuple[Floats, Floats]:
 @functools.cache
 def _beyond(log_variances: bytes) -> Floats:
     """[grid, distance]: the probability of a normal error beyond each distance, on both sides."""
+    from scipy import special  # it takes long to import
+
     deviations = np.exp(np.frombuffer(log_variances) / 2)
     standard = _DISTANCES / deviations[:, None] / math.sqrt(2)
-    return np.asarray(np.frompyfunc(math.erfc, 1, 1)(standard), dtype=float)
+    return np.asarray(special.erfc(standard), dtype=float)
 
 
 def _crossing(beyond: Floats, tail: float) -> Floats:

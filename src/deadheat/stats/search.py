@@ -15,7 +15,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """The bounds of the capacity so far, and the next rate to try.
 
     The capacity lies between `low` (highest rate that held; 0 if none did) and `high`
@@ -44,7 +44,7 @@ class Bounds:
             raise ValueError(f"{self}: expected growth above 1 and precision above 0")
 
 
-def next_step(observations: Sequence[Observation], bounds: Bounds) -> Step:
+def next_step(observations: Sequence[Observation], bounds: Bounds) -> SearchStep:
     """The next rate to offer, given all `observations` so far, in any order.
 
     Grow (or shrink) until one rate holds and another fails, then bisect the gap on logs. A
@@ -64,8 +64,8 @@ def next_step(observations: Sequence[Observation], bounds: Bounds) -> Step:
         if low < rate <= high and (held[rate], failed[rate]) in ((0, 1), (1, 1))
     ]
     if unconfirmed:
-        return Step(low, high, min(unconfirmed))
-    return Step(low, high, _probe(low, high, bounds))
+        return SearchStep(low, high, min(unconfirmed))
+    return SearchStep(low, high, _probe(low, high, bounds))
 
 
 def _probe(low: float, high: float, bounds: Bounds) -> float | None:

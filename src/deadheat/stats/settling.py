@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from deadheat import numbers
 from deadheat.stats.distributions import Floats
 
 SLICES_MIN = 16
@@ -88,7 +89,9 @@ def _reason(excluded: int, settled: bool, change: float, slices: int) -> str:
     if excluded == 0:
         return "no change over its slices"
     how = "climbed" if change > 0 else "sank"
-    text = f"{how} by {abs(math.expm1(change)):.0%} after the first {excluded} slices"
+    text = (
+        f"{how} by {numbers.percent(abs(math.expm1(change)), 0)} after the first {excluded} slices"
+    )
     return text if settled else f"{text} and still moves"
 
 

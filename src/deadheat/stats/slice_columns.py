@@ -18,7 +18,9 @@ class SliceRow(NamedTuple):
 
     A round belongs to one block; `at_s` is on one clock. `weight` is the requests that count over
     the length of their window: by it, mean cycle times of slices are averaged. `witness_per_s` is
-    the rate of its instance without slices (see `witness`); NaN if unknown.
+    the rate of its instance without slices (see `witness`); NaN if unknown. `window_s` is the
+    length of the window. If nothing was sent in it, the slice is silent: its rate is 0.
+    `paused_s` is the time without any answer in the whole slice, its discarded part included.
     """
 
     contender: str
@@ -29,6 +31,8 @@ class SliceRow(NamedTuple):
     rate_per_s: float
     weight: float = 1.0
     witness_per_s: float = math.nan
+    window_s: float = 1.0
+    paused_s: float = 0.0
 
 
 def weight_of(row: Mapping[str, Any]) -> float:
@@ -52,6 +56,8 @@ class SliceColumns:
     rate_per_s: Floats
     weight: Floats
     witness_per_s: Floats
+    window_s: Floats
+    paused_s: Floats
 
     def __len__(self) -> int:
         return len(self.contender)
@@ -79,11 +85,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 64 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 80 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

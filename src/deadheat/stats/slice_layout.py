@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Front, fronts
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.slices import Indices, SliceArrays
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
 _SHORTEST_GAP_S = 1e-3
@@ -62,7 +62,7 @@ class Layout:
     gap_s: Floats
 
     @classmethod
-    def of(cls, slices: Slices) -> "Layout":
+    def of(cls, slices: SliceArrays) -> "Layout":
         """Sort and place the slices; at least one is needed."""
         order = np.lexsort((slices.time_s, slices.block))
         block, time_s = slices.block[order], slices.time_s[order]

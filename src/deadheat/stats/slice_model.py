@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.contender_effects import Estimate, estimate
+from deadheat.stats.contender_effects import EffectEstimate, estimate
 from deadheat.stats.distributions import Floats
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import first_look, weighted_fit
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.witness import instance_log_rates, witness_gaps
+
+_MOST_SILENT = 0.99  # of the time
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,23 @@ class ModelFit:
 
     `witness_gap` is the log of a contender's rate without slices over that in them, where they
     disagree beyond chance, else 0 (see `witness`).
+
+    `silent_gap` is the log of a contender's rate over that with its silent windows counted, at
+    least 0. A pause by the clock that is due when a frozen server is thawed lies in the discarded
+    part and in the window: the requests that are followed miss all such pauses, and the silent
+    windows show too many. So the truth lies between the two.
     """
 
-    estimate: Estimate
+    estimate: EffectEstimate
     slices: npt.NDArray[np.int64]
     instances: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
     state_intensity: float
     witness_gap: Floats
+    silent_gap: Floats
 
 
-def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
+def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
     """Fit the model; ValueError without slices.
 
     A pair has an interval only if both have `fewest_instances`. With 1, a contender of one
@@ -59,10 +67,11 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
         state_intensity=first.intensity,
         witness_gap=_witness_gap(slices),
+        silent_gap=-np.log1p(-np.minimum(slices.silent, _MOST_SILENT)),
     )
 
 
-def _witness_gap(slices: Slices) -> Floats:
+def _witness_gap(slices: SliceArrays) -> Floats:
     _, first, instance = np.unique(slices.instance, return_index=True, return_inverse=True)
     log_rate = instance_log_rates(slices.log_rate, slices.weight, instance, len(first))
-    return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.contenders)
+    return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.paused)

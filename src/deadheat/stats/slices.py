@@ -23,7 +23,7 @@ ARRAYS = (
 
 
 @dataclass(frozen=True)
-class Slices:
+class SliceArrays:
     """Valid slices of one race in one array each, in any order; all of the same length.
 
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
@@ -32,6 +32,8 @@ class Slices:
     `weight` is the requests of a slice over the length of its window, above 0; left out, slices
     weigh alike.
     `witness` is the log of its instance's rate without slices; NaN, or left out, if unknown.
+    `silent` has a share for each contender: of its windows' time in which nothing was sent.
+    `paused` likewise: of its time in pauses.
     ValueError where the arrays do not fit together.
     """
 
@@ -44,10 +46,15 @@ class Slices:
     contenders: int
     weight: Floats = field(default_factory=lambda: np.zeros(0))
     witness: Floats = field(default_factory=lambda: np.zeros(0))
+    silent: Floats = field(default_factory=lambda: np.zeros(0))
+    paused: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if not len(self.weight):
             object.__setattr__(self, "weight", np.ones(len(self.log_rate)))
+        for name in ("silent", "paused"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros(self.contenders))
         if not len(self.witness):
             object.__setattr__(self, "witness", np.full(len(self.log_rate), np.nan))
         for name in ARRAYS:
@@ -74,10 +81,10 @@ class Slices:
     def __len__(self) -> int:
         return len(self.log_rate)
 
-    def with_log_rates(self, log_rate: Floats) -> "Slices":
+    def with_log_rates(self, log_rate: Floats) -> "SliceArrays":
         """The same slices with other rates."""
         return replace(self, log_rate=log_rate)
 
-    def taken(self, chosen: npt.NDArray[np.bool_]) -> "Slices":
+    def taken(self, chosen: npt.NDArray[np.bool_]) -> "SliceArrays":
         """The slices that `chosen` marks."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in ARRAYS})

@@ -3,7 +3,8 @@
 import math
 from dataclasses import replace
 
-from deadheat.stats.warm_rule import Earlier, Reading, Rule, Verdict
+from deadheat import numbers
+from deadheat.stats.warm_rule import Earlier, Reading, Rule, WarmVerdict
 from deadheat.stats.warm_windows import ROUNDING_S, Stretch, Windows
 
 _COMPILER_LOOK_S = 0.5
@@ -18,7 +19,7 @@ def read(windows: Windows, rule: Rule, earlier: Earlier | None = None) -> Readin
     if (warm := _after_ample_work(windows, rule)) is not None:
         return warm
     reason = f"not steady within {rule.budget_s:g} s of load: {judged.reason}"
-    return replace(judged, verdict=Verdict.UNSTEADY, reason=reason)
+    return replace(judged, verdict=WarmVerdict.UNSTEADY, reason=reason)
 
 
 def _judge(windows: Windows, rule: Rule, earlier: Earlier | None) -> Reading:
@@ -31,7 +32,7 @@ def _judge(windows: Windows, rule: Rule, earlier: Earlier | None) -> Reading:
         return _go_on(windows, f"{done:,.0f} of at least {floor:,.0f} requests served")
     busy = windows.compiler_busy_since(windows.last(_COMPILER_LOOK_S))
     if busy > rule.compiler_busy_max:
-        reason = f"the compiler runs, or waits for a CPU, {busy:.0%} of the time"
+        reason = f"the compiler runs, or waits for a CPU, {numbers.percent(busy, 0)} of the time"
         return _go_on(windows, reason)
     if earlier is not None and done >= floor:
         reading = _as_earlier_instances(windows, rule, earlier)
@@ -84,9 +85,13 @@ def _no_drift(windows: Windows, rule: Rule) -> Reading:
     if stretch.is_level(rule.drift_max) and not stretch.drifts(rule.clear_drift_max):
         return _steady(windows, stretch, needed, "no drift since")
     clear = abs(stretch.drift) > stretch.drift_error
-    reason = (
-        f"drifts by {stretch.drift:+.1%}" if clear else "cannot yet exclude a drift"
-    ) + f" (+-{stretch.drift_error:.1%}; at most {rule.drift_max:.0%} over two work-doublings)"
+    what = (
+        f"drifts by {numbers.signed_percent(stretch.drift, 1)}"
+        if clear
+        else "cannot yet exclude a drift"
+    )
+    error, most = numbers.percent(stretch.drift_error), numbers.percent(rule.drift_max, 0)
+    reason = f"{what} (+-{error}; at most {most} over two work-doublings)"
     return _go_on(windows, reason, stretch)
 
 
@@ -104,13 +109,13 @@ def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
     hidden = abs(stretch.drift) + stretch.drift_error
     caution = (
         f"after {windows.seconds_in_all:.0f} s of warm-up, "
-        f"noise hides whether its rate drifts by up to {hidden:.0%}"
+        f"noise hides whether its rate drifts by up to {numbers.percent(hidden, 0)}"
     )
     return replace(reading, caution=caution)
 
 
 def _go_on(windows: Windows, reason: str, stretch: Stretch | None = None) -> Reading:
-    reading = Reading(Verdict.GO_ON, reason, windows.requests_in_all, windows.seconds_in_all)
+    reading = Reading(WarmVerdict.GO_ON, reason, windows.requests_in_all, windows.seconds_in_all)
     if stretch is None:
         return reading
     return replace(
@@ -125,7 +130,7 @@ def _steady(windows: Windows, stretch: Stretch, needed: float, reason: str) -> R
     elif stretch.change > 1 + _KIND_TOLERANCE:
         kind = "slowdown"
     return Reading(
-        Verdict.STEADY,
+        WarmVerdict.STEADY,
         f"{reason} {needed:,.0f} requests",
         windows.requests_in_all,
         windows.seconds_in_all,

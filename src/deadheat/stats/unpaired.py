@@ -11,7 +11,7 @@ from deadheat.stats.rounding import without_rounding
 
 
 @dataclass(frozen=True)
-class Change:
+class UnpairedChange:
     """Ratio of the second geometric mean to the first; `low` 0 and `high` infinite if unknown."""
 
     ratio: float
@@ -24,7 +24,7 @@ class Change:
         return self.low > 1 or self.high < 1
 
 
-def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
+def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> UnpairedChange:
     """Welch's t-interval (1947) of the log-ratio of two samples of rates, at 1 - `alpha`.
 
     `first` and `second` are rates[invocation, block]; NaN marks a missing trial. The mean over the
@@ -34,17 +34,17 @@ def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
     sides = [_means(first), _means(second)]
     difference = float(without_rounding(sides[1].mean() - sides[0].mean()))
     if min(len(side) for side in sides) < 2:
-        return Change(math.exp(difference), 0.0, math.inf)
+        return UnpairedChange(math.exp(difference), 0.0, math.inf)
     spreads = [without_rounding(side - side.mean()) for side in sides]
     parts = [float((d**2).sum()) / (len(d) - 1) / len(d) for d in spreads]
     variance = sum(parts)
     if variance == 0:
-        return Change(math.exp(difference), math.exp(difference), math.exp(difference))
+        return UnpairedChange(math.exp(difference), math.exp(difference), math.exp(difference))
     degrees = variance**2 / sum(
         part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
     )
     reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
-    return Change(*(math.exp(difference + step) for step in (0.0, -reach, reach)))
+    return UnpairedChange(*(math.exp(difference + step) for step in (0.0, -reach, reach)))
 
 
 def _means(rates: npt.ArrayLike) -> Floats:

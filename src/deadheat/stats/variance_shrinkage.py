@@ -10,7 +10,6 @@ A contender whose own variance is larger than the moderated one keeps its own.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -43,47 +42,29 @@ def moderate(variances: Floats, degrees: Floats, most: float) -> tuple[Floats, f
     `degrees` belong to the variances; `most` bounds those of the prior. Too few variances are
     returned unchanged, with a prior of 0.
     """
+    from scipy import special  # it takes long to import
+
     usable = np.isfinite(variances) & (variances > 0) & (degrees > 0)
     if usable.sum() < FEWEST_CONTENDERS:
         return variances, 0.0
     observed, half = variances[usable], degrees[usable] / 2
-    logs = np.log(observed) - _map(digamma, half) + np.log(half)
+    logs = np.log(observed) - special.digamma(half) + np.log(half)
     center = float(np.median(logs))
     scatter = (_TO_DEVIATION * float(np.median(np.abs(logs - center)))) ** 2
-    excess = scatter - float(np.mean(_map(trigamma, half)))
+    excess = scatter - float(np.mean(special.polygamma(1, half)))
     prior = min(2 * inverse_trigamma(excess), most) if excess > 0 else most
-    common = math.exp(center + digamma(prior / 2) - math.log(prior / 2))
+    common = math.exp(center + float(special.digamma(prior / 2)) - math.log(prior / 2))
     with np.errstate(invalid="ignore"):
         moderated = (prior * common + degrees * variances) / (prior + degrees)
     return np.fmax(moderated, variances), prior
 
 
-def digamma(x: float) -> float:
-    """Abramowitz & Stegun 6.3.5 and 6.3.18, for x > 0."""
-    shift = 0.0
-    while x < 8:
-        shift -= 1 / x
-        x += 1
-    return shift + math.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6)
-
-
-def trigamma(x: float) -> float:
-    """Abramowitz & Stegun 6.4.6 and 6.4.12, for x > 0."""
-    shift = 0.0
-    while x < 8:
-        shift += 1 / x**2
-        x += 1
-    return shift + 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) - 1 / (30 * x**5) + 1 / (42 * x**7)
-
-
 def inverse_trigamma(value: float) -> float:
     """The x > 0 with trigamma(x) = value, by bisection on logs; trigamma falls throughout."""
+    from scipy import special
+
     low, high = 1e-4, 1e8
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if trigamma(middle) > value else (low, middle)
+        low, high = (middle, high) if special.polygamma(1, middle) > value else (low, middle)
     return math.sqrt(low * high)
-
-
-def _map(function: Callable[[float], float], values: Floats) -> Floats:
-    return np.array([function(float(value)) for value in values])

@@ -30,7 +30,7 @@ DRIFT_MAX = {Compiler.NONE: 0.30, Compiler.JIT: 0.30, Compiler.TIERED: 0.25}
 BUDGET_S = {Compiler.NONE: 10.0, Compiler.JIT: 20.0, Compiler.TIERED: 30.0}
 
 
-class Verdict(StrEnum):
+class WarmVerdict(StrEnum):
     GO_ON = "go on"
     STEADY = "steady"
     UNSTEADY = "unsteady"  # the budget is spent
@@ -110,7 +110,7 @@ class Reading:
     `caution` says what noise may hide.
     """
 
-    verdict: Verdict
+    verdict: WarmVerdict
     reason: str
     requests: float
     seconds: float
@@ -124,7 +124,7 @@ class Reading:
 
     @property
     def steady(self) -> bool:
-        return self.verdict is Verdict.STEADY
+        return self.verdict is WarmVerdict.STEADY
 
 
 @dataclass(frozen=True, slots=True)

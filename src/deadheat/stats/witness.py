@@ -14,16 +14,21 @@ from deadheat.stats.slices import Indices
 
 _ERROR = 0.01  # over all contenders, that a witness which agrees is taken for one that does not
 _LEAST_GAP = 0.03  # of a rate; less is no disagreement
+_PAUSING = 0.02  # of the time
 
 
-def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, contenders: int) -> Floats:
+def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, paused: Floats) -> Floats:
     """What the witness of each contender exceeds its slices by, as a log ratio.
 
     `log_rate` and `witness` have a value for each instance: the log of its mean rate in slices and
     of that without them, NaN where it has none. The median of the contenders' mean gaps is taken
-    off, because it is the machine's. A gap that chance explains is 0: a two-sided t test over all
-    contenders, whose scatter learns from the others' (see `instance_variance`).
+    off, because it is the machine's. `paused` has the share of its time in pauses for each.
+
+    A gap that chance explains is 0: a two-sided t test over all contenders, whose scatter learns
+    from the others' (see `instance_variance`). Where a contender pauses, a witness that is lower
+    needs no test: the pauses may lie in the discarded parts of its slices.
     """
+    contenders = len(paused)
     gaps = np.zeros(contenders)
     known = np.isfinite(witness) & np.isfinite(log_rate)
     difference, who = (witness - log_rate)[known], contender[known]
@@ -38,7 +43,9 @@ def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, contende
     away = mean - np.median(mean[several])
     errors = np.sqrt(variance / np.maximum(count, 1))
     reach = t_critical(_ERROR / 2 / several.sum(), degrees) * errors
-    disagrees: npt.NDArray[np.bool_] = several & (np.abs(away) > np.maximum(reach, _LEAST_GAP))
+    beyond_chance = np.abs(away) > np.maximum(reach, _LEAST_GAP)
+    pausing = (paused > _PAUSING) & (away < -_LEAST_GAP)
+    disagrees: npt.NDArray[np.bool_] = several & (beyond_chance | pausing)
     gaps[disagrees] = away[disagrees]
     return gaps
 

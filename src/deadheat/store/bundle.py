@@ -16,9 +16,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from deadheat.store.conclusion import Imported
+from deadheat.errors import StoreError
+from deadheat.store.conclusion import ImportedFrom
 from deadheat.store.listing import run_ids
-from deadheat.store.parsing import StoreError
 from deadheat.store.schema import has_our_content, is_store
 from deadheat.store.store import Store
 
@@ -76,7 +76,7 @@ def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
         )
     at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     for run_id in ids:
-        store.take(bundle, run_id, Imported(at=at, bundle=name))
+        store.take(bundle, run_id, ImportedFrom(at=at, bundle=name))
     return ids
 
 

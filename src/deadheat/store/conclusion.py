@@ -46,7 +46,7 @@ class Capacity(Strict):
     trouble: str | None
 
 
-class Imported(Strict):
+class ImportedFrom(Strict):
     """When the run was imported, and the name of the bundle."""
 
     at: str
@@ -66,7 +66,7 @@ class Conclusion(Strict):
     remarks: Annotated[tuple[str, ...], Field(strict=False)] = ()  # how a replay was fitted
     slo: str | None = None  # of a search for capacity
     capacities: Annotated[tuple[Capacity, ...], Field(strict=False)] = ()
-    imported: Imported | None = None
+    imported: ImportedFrom | None = None
 
     @property
     def share_of_error(self) -> float:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deadheat.store.conclusion import Conclusion, Imported
+from deadheat.store.conclusion import Conclusion, ImportedFrom
 from deadheat.store.parsing import parsed
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
@@ -34,7 +34,7 @@ def copy_run(
     source: sqlite3.Connection,
     target: sqlite3.Connection,
     run_id: str,
-    imported: Imported | None,
+    imported: ImportedFrom | None,
 ) -> None:
     """Insert the run into `target`, with `imported` in its conclusion.
 
@@ -61,7 +61,7 @@ def _changed(
     table: str,
     rows: Iterator[dict[str, Any]],
     ids: Mapping[str, Mapping[int, int]],
-    imported: Imported | None,
+    imported: ImportedFrom | None,
     owner: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """The rows, which refer to the copies of other rows, and carry the import and the owner."""

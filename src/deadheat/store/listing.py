@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.errors import StoreError
 from deadheat.inflate import parse
 from deadheat.protocol import StoredProtocol, protocol_of
-from deadheat.store.parsing import StoreError, parsed
+from deadheat.store.parsing import parsed
 from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state

@@ -6,15 +6,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
-from deadheat.errors import DeadheatError
+from deadheat.errors import StoreError
 from deadheat.inflate import parse
 
 Raw = TypeVar("Raw")
 Value = TypeVar("Value")
-
-
-class StoreError(DeadheatError):
-    """The store cannot be opened, read or written."""
 
 
 def decoded(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: str) -> Value:

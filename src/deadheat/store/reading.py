@@ -10,11 +10,12 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeVar
 
+from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 from deadheat.protocol import StoredProtocol, protocol_of
 from deadheat.store.conclusion import Conclusion
-from deadheat.store.parsing import StoreError, decoded, parsed
+from deadheat.store.parsing import decoded, parsed
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
     PackedRows,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, overload
 
+from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
-from deadheat.store.parsing import StoreError, decoded
+from deadheat.store.parsing import decoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,24 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.protocol import StoredProtocol
-from deadheat.store.conclusion import Conclusion, Imported
+from deadheat.store.conclusion import Conclusion, ImportedFrom
 from deadheat.store.copying import copy_run
-from deadheat.store.parsing import StoreError
 from deadheat.store.records import TrialRecord
 from deadheat.store.schema import create, is_store
 from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
-
-
-def home() -> Path:
-    """The folder of runs, builds and logs: DEADHEAT_HOME, or the XDG data folder."""
-    if place := os.environ.get("DEADHEAT_HOME"):
-        return Path(place).resolve()
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data).expanduser() / "deadheat"
 
 
 class Store:
@@ -169,7 +161,7 @@ class Store:
             result=json.dumps(result),
         )
 
-    def take(self, other: "Store", run_id: str, imported: Imported | None = None) -> None:
+    def take(self, other: "Store", run_id: str, imported: ImportedFrom | None = None) -> None:
         """Copy a whole run of another store in one transaction.
 
         With `imported`, it is marked as such in its conclusion, and the run's builds and

@@ -6,9 +6,9 @@ from pathlib import Path
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.workload.model import HELLO, Level, Workload
-from deadheat.workload.sample import Sample
+from deadheat.workload.sample import SampleRequest
 
-__all__ = ["HELLO", "Level", "Sample", "Workload", "load_workload", "workload_names"]
+__all__ = ["HELLO", "Level", "SampleRequest", "Workload", "load_workload", "workload_names"]
 
 
 def workload_names(root: Path) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat.catalog.manifest import Name, Strict, Text, Texts
-from deadheat.workload.sample import Sample
+from deadheat.workload.sample import SampleRequest
 
 HELLO = "hello"
 # A brace that does not begin `{name}` is a part of the text, so JSON needs no escapes.
@@ -148,11 +148,11 @@ class Request(Strict):
     def verb(self) -> str:
         return self.method or ("GET" if self.body is None else "POST")
 
-    def sample(self, values: Values) -> Sample:
+    def sample(self, values: Values) -> SampleRequest:
         """The request with these values."""
         body = fill(self.body or "", values).encode()
         expected = {key: fill(text, values, body) for key, text in self.expect.templates.items()}
-        return Sample(
+        return SampleRequest(
             method=self.verb,
             path=fill(self.path, values),
             headers=tuple(self.headers.items()),
@@ -166,7 +166,7 @@ class Request(Strict):
         )
 
 
-class Check(Request):
+class VerificationRequest(Request):
     """One request that only verification sends: a hostile or unusual one."""
 
     about: Text
@@ -175,7 +175,7 @@ class Check(Request):
     growth_mib_max: int | None = Field(default=None, ge=1)  # of its memory, over all of these
 
 
-class Database(Strict):
+class WorkloadDatabase(Strict):
     """The database that a server of the workload gets, by its environment."""
 
     engine: Literal["postgresql"]
@@ -191,22 +191,22 @@ class Workload(Strict):
     rules: Texts = ()
     draws: int = Field(default=1, ge=1, le=DRAWS_MAX)  # requests drawn from each template
     seed: int = Field(default=1, ge=0, le=2**63 - 1)
-    database: Database | None = None
+    database: WorkloadDatabase | None = None
     variables: dict[VariableName, Variable] = Field(default={})
     requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=100, strict=False)]
-    checks: Annotated[tuple[Check, ...], Field(strict=False)] = ()
+    checks: Annotated[tuple[VerificationRequest, ...], Field(strict=False)] = ()
 
-    def samples(self, count: int = 1) -> list[Sample]:
+    def samples(self, count: int = 1) -> list[SampleRequest]:
         """`count` requests of each template; the same ones on each call."""
         source = random.Random(self.seed)
         drawn = [_draw(self.variables, source) for _ in range(count)]
         return [request.sample(values) for values in drawn for request in self.requests]
 
-    def hostile(self) -> list[tuple[str, Sample]]:
+    def hostile(self) -> list[tuple[str, SampleRequest]]:
         """The requests that only verification sends, each with what it tries."""
         return [(check.about, sample) for check, sample in self.checked()]
 
-    def checked(self) -> list[tuple[Check, Sample]]:
+    def checked(self) -> list[tuple[VerificationRequest, SampleRequest]]:
         """Each check with its request."""
         source = random.Random(self.seed)
         return [
@@ -229,7 +229,7 @@ class Workload(Strict):
         for number, request in enumerate((*self.requests, *self.checks)):
             known = set(self.variables)
             place = f"requests[{number}]"
-            if isinstance(request, Check):
+            if isinstance(request, VerificationRequest):
                 known |= set(request.variables)
                 place = f"check {request.about!r}"
             _require_known(f"{place}.path", request.path, known)
@@ -297,7 +297,7 @@ def _lines(workload: Workload) -> Iterator[str]:
         yield ""
 
 
-def _exchange(sample: Sample) -> Iterator[str]:
+def _exchange(sample: SampleRequest) -> Iterator[str]:
     yield "```http"
     yield from _cut(sample.payload()).replace("\r\n", "\n").rstrip("\n").split("\n")
     wait = f", after {sample.after_ms:g} ms or more" if sample.after_ms else ""
@@ -310,7 +310,7 @@ def _exchange(sample: Sample) -> Iterator[str]:
     yield from ("```", "")
 
 
-def _request(sample: Sample) -> str:
+def _request(sample: SampleRequest) -> str:
     body = f" with {len(sample.body):,} bytes" if sample.body else ""
     return f"{sample.method} {sample.path}{body}"
 

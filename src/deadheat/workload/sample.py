@@ -1,4 +1,4 @@
-"""`Sample`: one request of a workload, and the answer that it must get, in any legal spelling.
+"""`SampleRequest`: one request of a workload, and the answer that it must get, in any spelling.
 
 HTML counts by the rules of the engine (`engine/src/workload/html.rs`).
 """
@@ -74,7 +74,7 @@ def _same(value: Any, other: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleRequest:
     """A request without placeholders. What is None of the answer is not checked."""
 
     method: str

@@ -33,11 +33,11 @@ export const answer = {
   async says_what_is_open_and_what_to_type_next(visit, { wide }) {
     const { page } = await visit(wide);
     assert.match(await text(page, ".open p"), /^Open: server-01 ~ server-00, 0\.1.% \[-/);
-    assert.match(await text(page, ".open p code"), /^deadheat run --more /);
+    assert.match(await text(page, ".open p code"), /^deadheat resume \S+ --more /);
     await page.click(".open summary");
     const others = await texts(page, ".open li");
     assert.equal(others.length, 2);
-    assert.ok(others.every((other) => / ~ .*deadheat run /.test(other)));
+    assert.ok(others.every((other) => / ~ .*deadheat (run|resume) /.test(other)));
   },
 
   async fades_out_an_unknown_interval(visit, { unknown }) {

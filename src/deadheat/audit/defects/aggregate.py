@@ -5,8 +5,8 @@ import statistics
 from collections.abc import Iterator
 
 from deadheat.audit.beside import Case, agree, agreement_text
+from deadheat.numbers import count, listing, percent
 from deadheat.protocol import AloneProtocol
-from deadheat.report.format import count, listing, percent
 from deadheat.report.model.evidence import Defect
 from deadheat.stats.repetitions import best_of_bias, differ
 

@@ -4,10 +4,10 @@ not kept or not served.
 
 from collections.abc import Collection, Iterator
 
-from deadheat.audit.beside import Case, Line, agreement_text
-from deadheat.audit.replay import Contender, Trial
+from deadheat.audit.beside import Case, RowBeside, agreement_text
+from deadheat.audit.replay import ReplayedContender, ReplayedTrial
+from deadheat.numbers import count, listing
 from deadheat.protocol.figures import Figure
-from deadheat.report.format import count, listing
 from deadheat.report.model.evidence import Defect
 
 AB_CAP = 50_000  # requests; `ab -t` implies it
@@ -79,7 +79,7 @@ def _honest_rate(figure: Figure) -> float | None:
     return max(0, whole) / figure.duration_s
 
 
-def _failed(trial: Trial) -> int:
+def _failed(trial: ReplayedTrial) -> int:
     return sum(number for name, number in trial.errors.items() if name != "read")
 
 
@@ -129,7 +129,7 @@ def request_cap(case: Case) -> Iterator[Defect]:
     )
 
 
-def _levels_of(case: Case, lines: Collection[Line]) -> list[int]:
+def _levels_of(case: Case, lines: Collection[RowBeside]) -> list[int]:
     return [level.connections for level in case.levels if any(line in lines for line in level.both)]
 
 
@@ -167,7 +167,7 @@ def per_connection(case: Case) -> Iterator[Defect]:
     )
 
 
-def _closes(contender: Contender) -> str | None:
+def _closes(contender: ReplayedContender) -> str | None:
     requests = sum(trial.requests for trial in contender.trials)
     closed = sum(trial.errors.get("read", 0) for trial in contender.trials)
     parts = []
@@ -213,12 +213,12 @@ def unserved(case: Case) -> Iterator[Defect]:
         )
 
 
-def _starved(trial: Trial) -> bool:
+def _starved(trial: ReplayedTrial) -> bool:
     unanswered = {"timeout", "connect", "connect_timeout", "refused", "stalled"}
     return bool(STARVED_GATES & trial.gates_failed.keys() or unanswered & trial.errors.keys())
 
 
-def _starvation_text(trials: list[Trial]) -> str:
+def _starvation_text(trials: list[ReplayedTrial]) -> str:
     parts = []
     drops = [trial.gates_failed["listen_drops"] for trial in trials if _dropped(trial)]
     if drops:
@@ -233,5 +233,5 @@ def _starvation_text(trials: list[Trial]) -> str:
     return listing(parts) or f"connections without an answer in {count(len(trials), 'trial')}"
 
 
-def _dropped(trial: Trial) -> bool:
+def _dropped(trial: ReplayedTrial) -> bool:
     return "listen_drops" in trial.gates_failed

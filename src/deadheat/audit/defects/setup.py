@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Iterator
 
 from deadheat.audit.beside import Case, agree, agreement_text
-from deadheat.audit.replay import Contender, Trial
+from deadheat.audit.replay import ReplayedContender, ReplayedTrial
 from deadheat.measure.gates.pooled import is_saturated
-from deadheat.report.format import listing, percent
+from deadheat.numbers import listing, percent
 from deadheat.report.model.evidence import Defect
 
 TIED_SHARE = 0.02  # rows this close to the fastest are tied
@@ -91,7 +91,7 @@ def client(case: Case) -> Iterator[Defect]:
     )
 
 
-def _saturated(case: Case, contender: Contender, connections: int) -> bool:
+def _saturated(case: Case, contender: ReplayedContender, connections: int) -> bool:
     """Whether the server used all CPUs that it can: then the client did not limit the rate."""
     used = [trial.cpus_used for trial in contender.at(connections) if trial.cpus_used is not None]
     server_cpus = max(len(case.replay.cpus.get("server", ())), 1)
@@ -149,7 +149,7 @@ def workers(case: Case) -> Iterator[Defect]:
     )
 
 
-def _cpus(trials: tuple[Trial, ...]) -> float | None:
+def _cpus(trials: tuple[ReplayedTrial, ...]) -> float | None:
     used = [trial.cpus_used for trial in trials if trial.cpus_used]
     return statistics.median(used) if used else None
 

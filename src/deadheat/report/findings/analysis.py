@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.report.format import count
+from deadheat.numbers import count
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.decision import Verdict
@@ -56,7 +56,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LevelAnalysis:
     """One connection level: the ranked standings, fastest first, then the others."""
 
     connections: int
@@ -83,7 +83,7 @@ class Level:
 class Analysis:
     """All levels, in the order of the command line; tables follow the order of the main level."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[LevelAnalysis, ...]
     blocks: int
     invocations: int
     heats: int  # more than one if not all contenders fit into memory together
@@ -91,7 +91,7 @@ class Analysis:
     measured_share: float | None = None  # of the race's time
 
     @property
-    def main(self) -> Level:
+    def main(self) -> LevelAnalysis:
         """The last level at which anything was measured."""
         served = [level for level in self.levels if level.served]
         return (served or self.levels)[-1]
@@ -134,7 +134,7 @@ def _ends_s(view: RunView) -> Iterator[float]:
         yield level.slices.ended_at_s
 
 
-def _level(view: RunView, connections: int) -> Level:
+def _level(view: RunView, connections: int) -> LevelAnalysis:
     """One level. A contender that outran the client, or has no interval, has no rank."""
     ranking = ranking_at(view, connections)
     rows = {row.name: row for row in ranking.rows} if ranking else {}
@@ -162,7 +162,7 @@ def _level(view: RunView, connections: int) -> Level:
             -(standing.cell.rate_per_s(view.aggregate) or 0.0),
         )
     )
-    return Level(connections, tuple(standings), ranking if comparable else None)
+    return LevelAnalysis(connections, tuple(standings), ranking if comparable else None)
 
 
 def ranking_at(
@@ -306,7 +306,7 @@ class AtLeast:
     ratio_low: float
 
 
-def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
+def at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
     """The contenders that only the client's limits keep unranked, in the order of their rates.
 
     Ranks the level once more, so the level keeps the result: each format asks several times.
@@ -317,7 +317,7 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     return bounds
 
 
-def _at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
+def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
     comparable = [level.lone] if level.lone is not None else level.ranked
     ranked = {standing.contender.name: standing.cell for standing in comparable}
     if not ranked:

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.campaign.capacity import SERVER_GATES
-from deadheat.report import format
 from deadheat.report.findings.analysis import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Capacity
 
-MEMORY_UNIT_BYTES = 100 * format.MIB
+MEMORY_UNIT_BYTES = 100 * numbers.MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ def capacity_text(capacity: Capacity, slo: str, disturbed: bool = False) -> str:
     trouble = f"; {capacity.trouble}" if capacity.trouble else ""
     above_per_s = capacity.above_per_s
     if capacity.rate_per_s == 0:
-        lowest = "" if above_per_s is None else f", not even {format.rate(above_per_s)} requests/s"
+        lowest = "" if above_per_s is None else f", not even {numbers.rate(above_per_s)} requests/s"
         return f"no rate held {slo}{lowest}{trouble}"
-    above = "" if above_per_s is None else f"; {format.rate(above_per_s)} did not"
+    above = "" if above_per_s is None else f"; {numbers.rate(above_per_s)} did not"
     more = ", but the machine disturbed those trials: the server may hold more" if disturbed else ""
-    return f"{format.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"
+    return f"{numbers.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"

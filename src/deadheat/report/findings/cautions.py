@@ -6,8 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deadheat.report import format
-from deadheat.report.format import count, listing
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.numbers import count, listing, percent, signed_percent
+from deadheat.report import wording
 from deadheat.report.model.slice_fit import waits
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store import Gate
@@ -54,13 +56,13 @@ def none_found(view: RunView) -> str:
     """The text if there are no cautions: what was checked."""
     if not view.gates:
         return "none, but no gate was checked in any trial"
-    trials = format.count(view.trials, "trial")
+    trials = numbers.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
 
 
 def _state(view: RunView) -> Iterator[Caution]:
-    if view.state in format.UNENDED:
-        text = f"{format.UNENDED[view.state]}: the results so far are shown"
+    if view.state in wording.UNENDED:
+        text = f"{wording.UNENDED[view.state]}: the results so far are shown"
         yield Caution(view.state, (), text)
     elif view.state != "complete":
         ended = "failed" if view.state == "failed" else f"was {view.state}"
@@ -85,7 +87,7 @@ def _absent(contender: ContenderView) -> Caution:
 
 def _cut(step: re.Match[str]) -> str:
     """A build step with the beginning of its command, which may be a script."""
-    return f"build step `{format.plain(step[1], COMMAND_MAX)}`"
+    return f"build step `{one_line(step[1], COMMAND_MAX)}`"
 
 
 def _repeated_starts(contender: ContenderView) -> Iterator[Caution]:
@@ -139,8 +141,8 @@ def _worst_reading(gate: Gate) -> str:
     if gate.reading is None:
         return ""
     if gate.threshold is None:
-        return f" (worst {format.reading(gate.reading, gate.unit)})"
-    worst, limit = format.reading_and_limit(gate.reading, gate.threshold, gate.unit)
+        return f" (worst {numbers.reading(gate.reading, gate.unit)})"
+    worst, limit = numbers.reading_and_limit(gate.reading, gate.threshold, gate.unit)
     return f" (worst {worst}, limit {limit})"
 
 
@@ -216,7 +218,7 @@ def _excluded(view: RunView) -> Iterator[Caution]:
     for level in view.sliced.values():
         for name, slices in level.slices.excluded.items():
             settlings = [settling for owner, settling in level.slices.settlings if owner == name]
-            changes = listing([f"{100 * settling.change:+.0f} %" for settling in settlings])
+            changes = listing([signed_percent(settling.change) for settling in settlings])
             unsettled = sum(not settling.settled for settling in settlings)
             text = (
                 f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'instance')} "
@@ -233,10 +235,19 @@ def _disagreeing(view: RunView) -> Iterator[Caution]:
         for name, gap in zip(level.names, level.fit.witness_gap, strict=True):
             if gap:
                 text = (
-                    f"{name}: its rate was {100 * math.expm1(gap):+.0f} % beside the others at the "
-                    "end of its warm-up, a load without slices; its intervals contain both rates"
+                    f"{name}: its rate was {signed_percent(math.expm1(gap))} beside the others at "
+                    "the end of its warm-up, a load without slices; its intervals contain both "
+                    "rates"
                 )
                 yield Caution("witness", (name,), text)
+        for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
+            if gap:
+                text = (
+                    f"{name}: nothing was sent in {percent(-math.expm1(-gap), 0)} of the time of "
+                    "its windows, which lay in pauses; its intervals contain the rates with and "
+                    "without this time"
+                )
+                yield Caution("silent", (name,), text)
 
 
 def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
@@ -269,7 +280,7 @@ def _cut_logs(contender: ContenderView) -> Iterator[Caution]:
     """Logs of which the middle was dropped, because the server wrote more than the limit."""
     cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
     if any(cuts):
-        dropped = f"{sum(cuts) / format.MIB:,.0f} MiB"
+        dropped = f"{numbers.mebibytes(sum(cuts))} MiB"
         text = (
             f"{contender.name}: {dropped} were dropped from the middle of its log in "
             f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
+from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
-from deadheat.report import format
-from deadheat.report.findings.analysis import Level as AnalyzedLevel
-from deadheat.report.findings.analysis import analyze, valid_rates
+from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
-from deadheat.stats.alpha_spending import Level as ErrorLevel
+from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
 from deadheat.stats.rate_matrix import rate_matrix
 from deadheat.stats.relative_change import relative_changes
-from deadheat.stats.unpaired import Change, change
+from deadheat.stats.unpaired import UnpairedChange, change
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24
@@ -47,7 +47,7 @@ def agreements(first: RunView, second: RunView) -> dict[int, Agreement | None]:
     }
 
 
-def _agreement(first: AnalyzedLevel, second: AnalyzedLevel) -> Agreement | None:
+def _agreement(first: LevelAnalysis, second: LevelAnalysis) -> Agreement | None:
     if first.ranking is None or second.ranking is None:
         return None
     try:
@@ -90,7 +90,7 @@ def _geometric_mean(rates: Iterable[float]) -> float | None:
     return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
-def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
+def changes(first: RunView, second: RunView, connections: int) -> dict[str, UnpairedChange]:
     """The change of each contender and control that has a rate in both runs.
 
     All intervals hold jointly at 95 %. The invocation is the unit (see `stats.unpaired`).
@@ -103,7 +103,7 @@ def changes(first: RunView, second: RunView, connections: int) -> dict[str, Chan
 
 def changes_beside_the_others(
     first: RunView, second: RunView, connections: int
-) -> dict[str, Change]:
+) -> dict[str, UnpairedChange]:
     """The change of each contender of both runs, beside the others of both.
 
     Empty unless both are races in slices with two contenders in common. All intervals hold jointly
@@ -127,8 +127,8 @@ def table(
     first: RunView,
     second: RunView,
     connections: int,
-    all_changes: Mapping[str, Change],
-    beside: Mapping[str, Change],
+    all_changes: Mapping[str, UnpairedChange],
+    beside: Mapping[str, UnpairedChange],
 ) -> list[str]:
     """A line for each contender and control, and one on the machine."""
     cells = [
@@ -149,7 +149,7 @@ def table(
         before, after = (
             _rate(view, by_name[name]) for view, by_name in zip((first, second), cells, strict=True)
         )
-        line = f"{name:{width}} {format.rate(before):>10} {format.rate(after):>10}"
+        line = f"{name:{width}} {numbers.rate(before):>10} {numbers.rate(after):>10}"
         if not beside:
             lines.append(f"{line}  {ratio_text(ratio)}")
             continue
@@ -162,8 +162,8 @@ def table(
     return lines
 
 
-def ratio_text(ratio: Change) -> str:
-    if not format.is_known(ratio.low, ratio.high):
+def ratio_text(ratio: UnpairedChange) -> str:
+    if not numbers.is_known(ratio.low, ratio.high):
         return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
     return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
@@ -174,8 +174,8 @@ def _rate(view: RunView, cell: Cell) -> float | None:
     return cell.rate_per_s(view.aggregate) if is_sliced else mean_rate(cell)
 
 
-def _machine(of_reference: Change) -> str:
-    if not format.is_known(of_reference.low, of_reference.high):
+def _machine(of_reference: UnpairedChange) -> str:
+    if not numbers.is_known(of_reference.low, of_reference.high):
         return (
             f"{REFERENCE} is a control that never changes; it had too few starts to say whether "
             "the machine changed"
@@ -250,18 +250,18 @@ def _apart(first: RunView, second: RunView) -> str:
     """How far apart in time, and what that adds to a difference."""
     apart_s = abs((second.started_at - first.started_at).total_seconds())
     return (
-        f"begun {format.duration(apart_s)} apart: a change includes what the machine did "
+        f"begun {numbers.duration(apart_s)} apart: a change includes what the machine did "
         "meanwhile, which the intervals of one run do not"
     )
 
 
-def _by_name(changes: Mapping[str, Change]) -> dict[str, Any]:
+def _by_name(changes: Mapping[str, UnpairedChange]) -> dict[str, Any]:
     return {name: asdict(change) for name, change in changes.items()}
 
 
 def _at(workload: str, connections: int) -> str:
     """`100 connections`, or `route, 100 connections`."""
-    return format.plain(str(Level(workload, connections)))
+    return one_line(str(Level(workload, connections)))
 
 
 def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, Any]]:
@@ -313,14 +313,14 @@ def _agreement_lines(agreement: Agreement | None) -> list[str]:
     ]
 
 
-def _pair_of(level: AnalyzedLevel, a: str, b: str) -> Pair | None:
+def _pair_of(level: LevelAnalysis, a: str, b: str) -> Pair | None:
     """None where one of the two is not ranked."""
     ranked = {standing.contender.name for standing in level.ranked}
     return level.ranking.pair(a, b) if level.ranking and {a, b} <= ranked else None
 
 
 def _pair_lines(
-    level: AnalyzedLevel, pair: Pair | None, a: ContenderView, b: ContenderView
+    level: LevelAnalysis, pair: Pair | None, a: ContenderView, b: ContenderView
 ) -> list[str]:
     cells = [contender.cells.get(level.connections) for contender in (a, b)]
     rates = (
@@ -329,9 +329,9 @@ def _pair_lines(
         else [cell.rate_per_s("median") if cell else None for cell in cells]
     )
     lines = [
-        f"{contender.name:28} {format.rate(rate_per_s)} req/s, "
-        f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
-        f"{format.mebibytes(contender.memory_peak_bytes)} MiB peak"
+        f"{contender.name:28} {numbers.rate(rate_per_s)} req/s, "
+        f"{numbers.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
+        f"{numbers.mebibytes(contender.memory_peak_bytes)} MiB peak"
         for contender, cell, rate_per_s in zip((a, b), cells, rates, strict=True)
         if cell is not None
     ]
@@ -347,7 +347,7 @@ def _pair_lines(
         Verdict.EQUIVALENT: "equivalent within the margin",
         Verdict.UNDECIDED: "undecided",
     }
-    ratio = Change(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    ratio = UnpairedChange(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
     return [
         *lines,
         f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {ratio_text(ratio)}, "

@@ -4,12 +4,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
-from deadheat.report import format
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import (
     Analysis,
     AtLeast,
-    Level,
+    LevelAnalysis,
     Standing,
     Statement,
     at_least,
@@ -42,7 +44,7 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     )
 
 
-def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
+def _verdicts(view: RunView, analysis: Analysis, level: LevelAnalysis) -> Iterator[Statement]:
     ranking = level.ranking
     if ranking is None and lone_rate(view, level) is not None:
         yield from lone_statements(view, level)
@@ -53,11 +55,11 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         return
     neighbors = ranking.neighbors
     for names in ranking.dead_heats:
-        yield Statement("dead heat", format.listing([shown_name(view, name) for name in names]))
+        yield Statement("dead heat", numbers.listing([shown_name(view, name) for name in names]))
     separated = [pair for pair in neighbors if pair.verdict is Verdict.SEPARATED]
     if len(separated) > NAMED:
         closest = min(separated, key=lambda pair: pair.ratio.ratio)
-        total = format.count(len(neighbors), "neighboring pair")
+        total = numbers.count(len(neighbors), "neighboring pair")
         text = f"{len(separated)} of {total}; the closest: {_faster_text(view, closest)}"
         yield Statement("separated", text)
     else:
@@ -71,7 +73,7 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
             "undecided", f"{_apart_text(view, pair)}; {_needs(view, analysis, [pair], 'it')}"
         )
     if len(undecided) > NAMED:
-        others = format.count(len(undecided) - NAMED, "more pair")
+        others = numbers.count(len(undecided) - NAMED, "more pair")
         needs = _needs(view, analysis, undecided, "all pairs")
         yield Statement("undecided", f"{others}; {needs}")
     for standing in level.standings:
@@ -81,12 +83,12 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     yield from _lower_bounds(view, level)
 
 
-def _lower_bounds(view: RunView, level: Level) -> Iterator[Statement]:
+def _lower_bounds(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     for bound in at_least(view, level):
         yield Statement("lower bound", _bound_text(view, bound))
 
 
-def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
+def _by_cpu_time(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The contenders that outran the client, by CPU time per request instead of by rate."""
     costs = sorted(
         (us, standing.name)
@@ -96,10 +98,10 @@ def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
     )
     if costs:
         ranks = [
-            f"{place} {name} {format.microseconds(us)} µs"
+            f"{place} {name} {numbers.microseconds(us)} µs"
             for place, (us, name) in enumerate(costs, start=1)
         ]
-        yield Statement("by CPU time", f"the client was the limit of {format.listing(ranks)}")
+        yield Statement("by CPU time", f"the client was the limit of {numbers.listing(ranks)}")
 
 
 def _bound_text(view: RunView, bound: AtLeast) -> str:
@@ -110,7 +112,7 @@ def _bound_text(view: RunView, bound: AtLeast) -> str:
     return f"{name} is {how_much} {first}{below}: the client limited its rate"
 
 
-def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
+def why_no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
     """Why nothing is ranked, and what would change it."""
     if level.lone is not None:
         return (
@@ -121,7 +123,7 @@ def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     if not any(standing.cell.valid for standing in level.standings):
         so = "" if runs_alone(view) else ", so nothing is ranked"
         return f"no trial was valid{so}: see the cautions"
-    if view.state in format.UNENDED:
+    if view.state in wording.UNENDED:
         return "too few blocks so far"
     reason = (
         "one start of each server cannot show how much starts differ"
@@ -135,7 +137,7 @@ def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     )
 
 
-def trials_text(level: Level) -> str:
+def trials_text(level: LevelAnalysis) -> str:
     """`19 of 55 trials are valid, 30 failed the check steal`; empty if all are valid."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     valid = sum(trial.valid for trial in trials)
@@ -146,7 +148,7 @@ def trials_text(level: Level) -> str:
     if len(trials) == 1:
         return f"the only trial {how}"
     number = f"{valid:,}" if valid else "none"
-    text = f"{number} of {format.count(len(trials), 'trial')} {'is' if valid < 2 else 'are'} valid"
+    text = f"{number} of {numbers.count(len(trials), 'trial')} {'is' if valid < 2 else 'are'} valid"
     return f"{text}, {failed:,} {how}"
 
 
@@ -178,10 +180,10 @@ def _apart_text(view: RunView, pair: Pair) -> str:
 
 def difference(ratio: RatioInterval) -> str:
     """`1.2 % [-0.3, 2.7]`: how much faster the first is; `1.2 % [unknown]` without an interval."""
-    percent = f"{100 * (ratio.ratio - 1):,.1f} %"
-    if not format.is_known(ratio.low, ratio.high):
-        return f"{percent} {format.UNKNOWN}"
-    return f"{percent} [{', '.join(format.ends(ratio.low, ratio.high))}]"
+    percent = numbers.percent(ratio.ratio - 1)
+    if not numbers.is_known(ratio.low, ratio.high):
+        return f"{percent} {numbers.UNKNOWN}"
+    return f"{percent} [{', '.join(numbers.ends(ratio.low, ratio.high))}]"
 
 
 def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) -> str:
@@ -197,11 +199,11 @@ def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) 
     blocks = max(effort.extra_blocks for effort in efforts)
     if blocks == 0:
         return f"the next look may decide {what}"
-    text = f"to decide {what}: about {format.count(blocks, 'more block')}"
+    text = f"to decide {what}: about {numbers.count(blocks, 'more block')}"
     if starts := max(effort.extra_invocations for effort in efforts):
-        text += f" in {format.count(starts, 'fresh start')}"
+        text += f" in {numbers.count(starts, 'fresh start')}"
     if analysis.block_s is not None:
-        text += f", about {format.duration(blocks * analysis.block_s)}"
+        text += f", about {numbers.duration(blocks * analysis.block_s)}"
     return text
 
 
@@ -214,11 +216,11 @@ def _other_levels(analysis: Analysis) -> Iterator[Statement]:
         neighbors = level.ranking.neighbors
         undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbors)
         text = (
-            f"in the opposite order: {format.listing(contradictions[:NAMED])}"
+            f"in the opposite order: {numbers.listing(contradictions[:NAMED])}"
             if contradictions
             else f"nothing contradicts the order at {analysis.main.connections:,}"
         )
-        text += f"; {undecided} of {format.count(len(neighbors), 'neighboring pair')} undecided"
+        text += f"; {undecided} of {numbers.count(len(neighbors), 'neighboring pair')} undecided"
         yield Statement(f"at {level.connections:,}", text)
 
 
@@ -234,10 +236,10 @@ def _contradictions(ranking: Ranking, other: Ranking) -> Iterator[str]:
 
 
 def _margin(ranking: Ranking) -> str:
-    return format.percent(ranking.margin, 0)
+    return numbers.percent(ranking.margin, 0)
 
 
-def answer(view: RunView, level: Level) -> str:
+def answer(view: RunView, level: LevelAnalysis) -> str:
     """Which contender is fastest at this level: one sentence without its period."""
     if not view.races:
         return "This run searched for the highest rate that holds an objective"
@@ -262,7 +264,7 @@ def _here(view: RunView) -> str:
     return " at this level" if len(view.levels) > 1 else ""
 
 
-def trust(view: RunView, analysis: Analysis, level: Level) -> str:
+def trust(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
     """How certain the order is: what is separated, which checks failed, what is not ranked."""
     sentences = []
     ranking = level.ranking
@@ -272,10 +274,10 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
     failed = sum(not trial.valid for trial in trials)
     if trials:
         sentences.append(
-            f"{failed:,} of {format.count(len(trials), 'trial')} failed a check and "
+            f"{failed:,} of {numbers.count(len(trials), 'trial')} failed a check and "
             f"{'does' if failed == 1 else 'do'} not count"
             if failed
-            else f"All {format.count(len(trials), 'trial')} of servers passed every check"
+            else f"All {numbers.count(len(trials), 'trial')} of servers passed every check"
         )
     ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]
@@ -292,7 +294,7 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
 def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
     """`23 % (1 to 49 %)`: how much faster the first is than the second."""
     ratio = ranking.pair(ranked[0].contender.name, ranked[1].contender.name).ratio
-    middle, interval = format.excess(ratio.ratio, ratio.low, ratio.high)
+    middle, interval = numbers.excess(ratio.ratio, ratio.low, ratio.high)
     return f"{middle} % ({interval[0]} to {interval[1]} %)" if interval else f"{middle} %"
 
 
@@ -304,15 +306,15 @@ def _dead_heat(ranking: Ranking, ranked: tuple[Standing, ...], leaders: list[Sta
     who = f"All {len(leaders)}" if everyone and len(leaders) > NAMED else _names(leaders)
     where = "" if everyone else " for the lead"
     if all(pair.verdict is Verdict.EQUIVALENT for pair in pairs):
-        margin = format.percent(ranking.margin, 0)
+        margin = numbers.percent(ranking.margin, 0)
         return f"{who} are in a dead heat{where}, within {margin} of each other"
     return f"{who} are in a dead heat{where}: the data cannot separate them"
 
 
 def _separated(ranking: Ranking) -> str:
     separated = sum(pair.verdict is Verdict.SEPARATED for pair in ranking.pairs)
-    confidence = format.percent(ranking.level.confidence, 0)
-    pairs = format.count(len(ranking.pairs), "pair")
+    confidence = numbers.percent(ranking.level.confidence, 0)
+    pairs = numbers.count(len(ranking.pairs), "pair")
     verb = "is" if separated == 1 else "are"
     return f"{separated:,} of {pairs} {verb} separated, jointly at {confidence}"
 
@@ -325,11 +327,11 @@ def _failed_gates(view: RunView, standings: list[Standing]) -> str:
         for trial in standing.cell.trials:
             codes.update(gate.code for gate in (*over_all, *trial.gates_failed))
     most = [code for code, _ in codes.most_common(2)]
-    return f" ({format.listing(most)})" if most else ""
+    return f" ({numbers.listing(most)})" if most else ""
 
 
 def _names(standings: list[Standing]) -> str:
-    names = [format.plain(standing.name, 40) for standing in standings]
+    names = [one_line(standing.name, 40) for standing in standings]
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
-    return format.listing(names)
+    return numbers.listing(names)

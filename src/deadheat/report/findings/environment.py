@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.foreign_text import one_line
 from deadheat.protocol import StoredProtocol
-from deadheat.report import format
 from deadheat.report.model.view import RunView
 
 HASH_CHARS = 12
@@ -102,4 +102,4 @@ def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any
 
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return format.plain(text, 60)
+    return one_line(text, 60)

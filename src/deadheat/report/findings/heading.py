@@ -3,10 +3,12 @@
 import shlex
 from collections.abc import Iterator, Mapping
 
+from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
+from deadheat.foreign_text import one_line
 from deadheat.host.fingerprint import FarHost, Interface
 from deadheat.protocol import AloneProtocol, SliceProtocol
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.evidence import HostLosses
 from deadheat.report.model.view import RunView
@@ -36,41 +38,41 @@ RANKS = (
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
-    contenders = format.count(len(view.contenders), "contender")
+    contenders = numbers.count(len(view.contenders), "contender")
     lines = [
         f"{contenders} under protocol {view.protocol.label}: {_state(view)}",
-        f"run {view.run_id}, {format.moment(view.started_at)}",
+        f"run {view.run_id}, {numbers.moment(view.started_at)}",
         _measured(view, analysis),
         *_resumed(view),
         *_imported(view),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
     ]
-    return [format.plain(line) for line in lines]
+    return [one_line(line) for line in lines]
 
 
 def command_line(view: RunView) -> str:
     """The command of the run, quoted for a shell."""
-    return format.plain(shlex.join(view.command))
+    return one_line(shlex.join(view.command))
 
 
 def _state(view: RunView, settled: str = "settled") -> str:
     """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
-    if view.state in format.UNENDED:
-        return format.UNENDED[view.state]
+    if view.state in wording.UNENDED:
+        return wording.UNENDED[view.state]
     why = view.conclusion.why or view.state
     why = settled if why == "settled" else why
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
-    return f"{text} after {format.duration(view.race_s)}"
+    return f"{text} after {numbers.duration(view.race_s)}"
 
 
 def _resumed(view: RunView) -> Iterator[str]:
     """When the run was resumed; trials after that are from fresh processes."""
     for resumption in view.conclusion.resumed:
         more_s = resumption.more_s
-        how = "resumed" if more_s is None else f"given {format.duration(more_s)} more on"
-        after = format.count(resumption.trials, "trial")
-        yield f"{how} {format.moment(resumption.at)} after {after}, with fresh processes"
+        how = "resumed" if more_s is None else f"given {numbers.duration(more_s)} more on"
+        after = numbers.count(resumption.trials, "trial")
+        yield f"{how} {numbers.moment(resumption.at)} after {after}, with fresh processes"
 
 
 def _imported(view: RunView) -> list[str]:
@@ -86,28 +88,28 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     if view.trials == 0:
         return f"{load}: no trial"
     if not view.races:
-        return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
-    trials = format.count(view.trials, "trial")
+        return f"{load}: {numbers.count(view.trials, 'trial')} at offered rates"
+    trials = numbers.count(view.trials, "trial")
     duration = _duration(view)
     if isinstance(view.protocol, SliceProtocol):
         rounds = view.protocol.slices.rounds
         return (
-            f"{load}: {trials} of up to {format.count(rounds, 'slice')} of {duration}, in "
-            f"{format.count(analysis.blocks, 'block')}; up to "
-            f"{format.count(analysis.invocations, 'fresh start')} of each"
+            f"{load}: {trials} of up to {numbers.count(rounds, 'slice')} of {duration}, in "
+            f"{numbers.count(analysis.blocks, 'block')}; up to "
+            f"{numbers.count(analysis.invocations, 'fresh start')} of each"
         )
     text = f"{load}: {trials} of {duration}"
     if isinstance(view.protocol, AloneProtocol):
         return f"{text}, {_alone(view, view.protocol)}"
     return (
-        f"{text} in {format.count(analysis.blocks, 'block')} over "
-        f"{format.count(analysis.invocations, 'fresh start')}"
+        f"{text} in {numbers.count(analysis.blocks, 'block')} over "
+        f"{numbers.count(analysis.invocations, 'fresh start')}"
     )
 
 
 def _alone(view: RunView, protocol: AloneProtocol) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
-    repetitions = format.count(protocol.stopping.repetitions, "repetition")
+    repetitions = numbers.count(protocol.stopping.repetitions, "repetition")
     processes = PROCESSES[protocol.restart]
     shown = {contender.label for contender in view.contenders}
     others = [
@@ -122,8 +124,8 @@ def _alone(view: RunView, protocol: AloneProtocol) -> str:
 
 def _machines(view: RunView) -> list[str]:
     """One line where both roles are the same machine, else one each and those of the link."""
-    described = {host.role: format.machine(host.fingerprint) for host in view.hosts}
-    cpus = {host.role: format.ranges(host.cpus) for host in view.hosts}
+    described = {host.role: wording.machine(host.fingerprint) for host in view.hosts}
+    cpus = {host.role: numbers.ranges(host.cpus) for host in view.hosts}
     link = link_lines(view)
     if len(described) == 2 and len(set(described.values())) == 1 and not link:
         roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
@@ -134,13 +136,13 @@ def _machines(view: RunView) -> list[str]:
 
 def measured(view: RunView, analysis: Analysis) -> str:
     """`8 servers, 100 connections, 1 server CPU, settled after 4 min 20 s, 95 % confidence`."""
-    levels = format.listing([f"{connections:,}" for connections in view.levels])
+    levels = numbers.listing([f"{connections:,}" for connections in view.levels])
     noun = "connection" if view.levels == (1,) else "connections"
-    parts = [format.count(len(view.contenders), "server"), f"{levels} {noun}"]
+    parts = [numbers.count(len(view.contenders), "server"), f"{levels} {noun}"]
     if not view.protocol.keep_alive:
         parts.append("a connection per request")
     if view.server_cpus:
-        parts.append(format.count(view.server_cpus, "server CPU"))
+        parts.append(numbers.count(view.server_cpus, "server CPU"))
     parts.append(_state(view, "rate known" if len(view.contenders) == 1 else "settled"))
     if view.protocol.name != "settle":
         parts.append(f"protocol {view.protocol.label}")
@@ -149,10 +151,10 @@ def measured(view: RunView, analysis: Analysis) -> str:
     elif view.workload != HELLO:
         parts.append(f"workload {view.workload}")
     if analysis.levels and (ranking := analysis.main.ranking) is not None:
-        parts.append(f"{format.percent(ranking.level.confidence, 0)} confidence")
+        parts.append(f"{numbers.percent(ranking.level.confidence, 0)} confidence")
     if imported := view.conclusion.imported:
         parts.append(f"imported from {imported.bundle}")
-    return format.plain(", ".join(parts))
+    return one_line(", ".join(parts))
 
 
 def link_lines(view: RunView) -> list[str]:
@@ -244,8 +246,8 @@ def _interrupts(interface: Interface) -> str:
     if not served and not targets:
         return "no interrupts"
     if not served:
-        return f"interrupts go to CPU {format.ranges(targets)}, none during the probe"
-    return f"interrupts on CPU {format.ranges(served)}"
+        return f"interrupts go to CPU {numbers.ranges(targets)}, none during the probe"
+    return f"interrupts on CPU {numbers.ranges(served)}"
 
 
 def _losses(view: RunView) -> Iterator[str]:
@@ -257,7 +259,7 @@ def _losses(view: RunView) -> Iterator[str]:
     resent, early = losses.client_segments_resent, losses.client_segments_out_of_order
     if resent is not None:
         sides.append(
-            f"of the engine's connections, {format.count(resent, 'segment')} sent again and "
+            f"of the engine's connections, {numbers.count(resent, 'segment')} sent again and "
             f"{early or 0:,} received out of order"
         )
     yield f"during the trials: {'; '.join(sides)}"
@@ -265,11 +267,11 @@ def _losses(view: RunView) -> Iterator[str]:
 
 def _host_losses(losses: HostLosses) -> str:
     resent, dropped = losses.segments_resent, losses.packets_dropped
-    segments = format.count(resent or 0, "TCP segment")
+    segments = numbers.count(resent or 0, "TCP segment")
     sent = "counts no retransmits" if resent is None else f"sent {segments} again"
     if dropped is None:
         return f"{sent} and counts no drops"
-    return f"{sent} and dropped {format.count(dropped, 'packet')}"
+    return f"{sent} and dropped {numbers.count(dropped, 'packet')}"
 
 
 def method(view: RunView, analysis: Analysis) -> tuple[str, ...]:
@@ -308,7 +310,7 @@ def _search(view: RunView) -> str:
 
 
 def _slices(view: RunView, rounds_of_block: int) -> str:
-    rounds = format.count(rounds_of_block, "round")
+    rounds = numbers.count(rounds_of_block, "round")
     return (
         "deadheat started, verified and warmed up all contenders. In each round, one contender "
         f"after the other was thawed and loaded for one slice of {_duration(view)}, or longer if "
@@ -323,7 +325,7 @@ def _blocks(view: RunView) -> str:
         "The run stopped at a declared look once the order was settled, or when the budget was "
         "spent."
         if view.settles
-        else f"The plan had {format.count(view.repetitions or 1, 'block')}."
+        else f"The plan had {numbers.count(view.repetitions or 1, 'block')}."
     )
     return (
         f"deadheat started, verified and warmed up all contenders. In each block, in random order, "
@@ -334,7 +336,7 @@ def _blocks(view: RunView) -> str:
 
 def _alone_method(view: RunView, protocol: AloneProtocol) -> str:
     """Nothing cancels a change of the machine here, so it says so."""
-    repetitions = format.count(protocol.stopping.repetitions, "repetition")
+    repetitions = numbers.count(protocol.stopping.repetitions, "repetition")
     processes = PROCESSES[protocol.restart]
     is_replay = protocol.origin is not None
     as_published = ", as in the comparison that this run repeats" if is_replay else ""
@@ -347,4 +349,4 @@ def _alone_method(view: RunView, protocol: AloneProtocol) -> str:
 
 
 def _duration(view: RunView) -> str:
-    return format.duration(view.protocol.duration_s)
+    return numbers.duration(view.protocol.duration_s)

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.stats.alpha_spending import Looks
@@ -48,7 +48,7 @@ class Remaining:
             return ""
         if self.least is None:
             return f"too uncertain to settle in {time_text(self.reasonable_s)}"
-        least = format.percent(self.least, 0 if self.least >= 0.1 else 1)
+        least = numbers.percent(self.least, 0 if self.least >= 0.1 else 1)
         return f"below {least}: too close to settle in {time_text(self.reasonable_s)}"
 
 
@@ -58,7 +58,7 @@ def reasonable_s(view: RunView) -> float:
 
 
 def time_text(time_s: float) -> str:
-    return "an hour" if time_s == HOUR_S else format.duration(time_s)
+    return "an hour" if time_s == HOUR_S else numbers.duration(time_s)
 
 
 def remaining(view: RunView, analysis: Analysis, pair: Pair) -> Remaining:
@@ -176,12 +176,12 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
 def _more(view: RunView, time_s: float, source: Source) -> NextStep:
     minutes = math.ceil(time_s / MINUTE_S)
     catalog = shlex.join(_kept(view, ("--catalog",)))
-    command = f"deadheat run --more {minutes}m {source.argument}"
+    command = f"deadheat resume {source.argument} --more {minutes}m"
     return NextStep(" ".join(filter(None, (command, catalog))), minutes)
 
 
 def can_extend(view: RunView, source: Source) -> bool:
-    """Whether `deadheat run --more` can continue it: a race of catalog servers, measured here."""
+    """Whether `deadheat resume --more` can go on: a race of catalog servers, measured here."""
     return (
         view.settles
         and view.state == "complete"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Level
+from deadheat import numbers
+from deadheat.report.findings.analysis import LevelAnalysis
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
 
@@ -64,7 +64,7 @@ def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
     return findings
 
 
-def pauses_at(view: RunView, level: Level) -> Mapping[str, Pauses]:
+def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
     """The contenders that pause at a level."""
     if "pauses" not in level.kept:
         cells = {
@@ -82,8 +82,8 @@ def pauses_at(view: RunView, level: Level) -> Mapping[str, Pauses]:
 
 def _pauses(longest_us: float, share: float) -> Pauses:
     """With `paused for up to 213 ms; pauses took 20 % of its time`."""
-    longest = f"paused for up to {format.milliseconds(longest_us)} ms"
-    taken = format.percent(share, 0 if share >= 0.1 else 1)
+    longest = f"paused for up to {numbers.milliseconds(longest_us)} ms"
+    taken = numbers.percent(share, 0 if share >= 0.1 else 1)
     return Pauses(longest_us, share, f"{longest}; pauses took {taken} of its time")
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, at_least, shown_name
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, at_least, shown_name
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
@@ -87,7 +89,7 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
 
 
 def open_points(
-    view: RunView, analysis: Analysis, level: Level, source: Source
+    view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source
 ) -> tuple[Point, ...]:
     """What a level leaves open, each point with the command that would decide it."""
     if (lone := lone_rate(view, level)) is not None:
@@ -99,7 +101,7 @@ def open_points(
 
 def _lone_open(view: RunView, lone: LoneRate, source: Source) -> Iterator[Point]:
     if not lone.known:
-        precision = format.percent(PRECISION, 0)
+        precision = numbers.percent(PRECISION, 0)
         step = more_for_lone(view, lone.standing.contender.name, source)
         yield Point("OPEN", f"the rate is not known to {precision}", "", step.command)
 
@@ -111,10 +113,10 @@ def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
         if pair.verdict is Verdict.SEPARATED:
             yield Point("KNOWN", _pair(view, pair, ">"), f"+{_figures(pair)}")
         else:
-            within = f"within {format.percent(ranking.margin, 0)}"
+            within = f"within {numbers.percent(ranking.margin, 0)}"
             yield Point("KNOWN", _pair(view, pair, "="), f"{_figures(pair)}, {within}")
     if len(decided) > KNOWN_MAX:
-        yield Point("KNOWN", f"{format.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
+        yield Point("KNOWN", f"{numbers.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
 
 
 def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -> Iterator[Point]:
@@ -128,7 +130,7 @@ def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -
             figures = _with_time(_figures(pair), step)
         yield Point("OPEN", _pair(view, pair, "~"), figures, step.command)
     if rest := undecided[OPEN_MAX:]:
-        others = format.count(len(rest), "more pair")
+        others = numbers.count(len(rest), "more pair")
         step = next_step(view, analysis, rest, source)
         few = len(too_close(view, analysis, rest))
         which = "all" if few == len(rest) else f"{few} of them"
@@ -144,16 +146,16 @@ def _with_time(figures: str, step: NextStep) -> str:
     return "  ".join(filter(None, (figures, time)))
 
 
-def _no_order(view: RunView, analysis: Analysis, level: Level) -> Iterator[Point]:
+def _no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> Iterator[Point]:
     """Why nothing is ranked, and what gives ranks."""
     why = why_no_order(view, analysis, level)
     text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
     yield Point("OPEN", text, "", _command_for_order(view, level))
 
 
-def _command_for_order(view: RunView, level: Level) -> str:
+def _command_for_order(view: RunView, level: LevelAnalysis) -> str:
     """The command that gives ranks; none while the run is still under way."""
-    if view.state in format.UNENDED or not level.standings:
+    if view.state in wording.UNENDED or not level.standings:
         return ""
     everyone = [standing.contender.name for standing in level.standings]
     valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
@@ -166,7 +168,7 @@ def _command_for_order(view: RunView, level: Level) -> str:
     return run_anew(view, valid if len(valid) > 1 else everyone, options)
 
 
-def _is_noisy(level: Level) -> bool:
+def _is_noisy(level: LevelAnalysis) -> bool:
     """Whether trials are not valid, and most of these by a gate of the machine."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     if all(trial.valid for trial in trials):
@@ -174,7 +176,7 @@ def _is_noisy(level: Level) -> bool:
     return most_failed(trials)[0] in OF_THE_MACHINE or not any(trial.valid for trial in trials)
 
 
-def _unranked(level: Level) -> Iterator[Point]:
+def _unranked(level: LevelAnalysis) -> Iterator[Point]:
     """Who has no rank, grouped by the reason."""
     names_by_reason: dict[str, list[str]] = {}
     for standing in level.standings:
@@ -184,7 +186,7 @@ def _unranked(level: Level) -> Iterator[Point]:
         yield Point("UNRANKED", f"{_some(names)}: {reason}")
 
 
-def _pauses(view: RunView, level: Level) -> Iterator[Point]:
+def _pauses(view: RunView, level: LevelAnalysis) -> Iterator[Point]:
     """The servers that pause, those that pause most first."""
     by_share = sorted(pauses_at(view, level).items(), key=lambda item: -item[1].share)
     for name, pauses in by_share:
@@ -198,7 +200,7 @@ def _cautions(view: RunView) -> Iterator[Point]:
         fix = f"fix: {_whole(caution.advice)}" if caution.advice else ""
         yield Point("CAUTION", _whole(caution.text), fix)
     if len(all_cautions) > CAUTIONS_MAX:
-        more = format.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
+        more = numbers.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))
@@ -206,7 +208,7 @@ def _cautions(view: RunView) -> Iterator[Point]:
 
 def _whole(text: str) -> str:
     """A text on one line, never cut."""
-    return format.plain(text, len(text))
+    return one_line(text, len(text))
 
 
 def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
@@ -224,16 +226,16 @@ def _pair(view: RunView, pair: Pair, sign: str) -> str:
 
 def _figures(pair: Pair) -> str:
     """`23 % [1, 49]`: how much faster the first is."""
-    middle, interval = format.excess(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
-    return f"{middle} % [{', '.join(interval)}]" if interval else f"{middle} % {format.UNKNOWN}"
+    middle, interval = numbers.excess(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    return f"{middle} % [{', '.join(interval)}]" if interval else f"{middle} % {numbers.UNKNOWN}"
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = [format.plain(name, 40) for name in names]
+    shown = [one_line(name, 40) for name in names]
     if len(shown) > NAMES_MAX:
         shown = [*shown[:NAMES_MAX], f"{len(shown) - NAMES_MAX} more"]
-    return format.listing(shown)
+    return numbers.listing(shown)
 
 
 def _shown(view: RunView, name: str) -> str:
-    return format.plain(shown_name(view, name), 40)
+    return one_line(shown_name(view, name), 40)

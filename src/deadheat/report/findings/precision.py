@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.report import format
 from deadheat.report.findings.analysis import (
     Analysis,
-    Level,
+    LevelAnalysis,
     Standing,
     Statement,
     valid_rates,
@@ -50,7 +50,7 @@ def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | Non
     return Limit.WAITING
 
 
-def limits(view: RunView, level: Level) -> Iterator[Statement]:
+def limits(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """A statement for each limit that some contender reached, in the order of `Limit`."""
     names_by_limit: dict[Limit, list[str]] = {limit: [] for limit in Limit}
     for standing in level.standings:
@@ -58,7 +58,7 @@ def limits(view: RunView, level: Level) -> Iterator[Statement]:
         if limit is not None:
             names_by_limit[limit].append(standing.name + _used_share(view, limit, standing.cell))
     known = sum(map(len, names_by_limit.values()))
-    cpus = format.count(view.server_cpus, "CPU")
+    cpus = numbers.count(view.server_cpus, "CPU")
     for limit, names in names_by_limit.items():
         if names:
             yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
@@ -84,16 +84,16 @@ def _named(names: list[str], known: int) -> str:
         return f"all {known}"
     if len(names) > NAMED:
         return f"{len(names)} of {known}"
-    return format.listing(names)
+    return numbers.listing(names)
 
 
 def _used_share(view: RunView, limit: Limit, cell: Cell) -> str:
     """The share of its CPUs that a server used, if its requests waited, and its database's."""
     parts = []
     if limit is Limit.WAITING and cell.server_cpus_used is not None:
-        parts.append(f"{format.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
+        parts.append(f"{numbers.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
     if limit is not Limit.CLIENT and cell.database_cpus_used is not None:
-        share = format.percent(cell.database_cpus_used / view.server_cpus, 0)
+        share = numbers.percent(cell.database_cpus_used / view.server_cpus, 0)
         parts.append(f"{share} by the database")
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -116,7 +116,7 @@ class LoneRate:
     def interval(self) -> tuple[float, float] | None:
         """The ends of the interval; None if it says nothing."""
         low, high = (math.exp(sign * self.half_width) for sign in (-1, 1))
-        if not format.is_known(low, high):
+        if not numbers.is_known(low, high):
             return None
         return self.rate_per_s * low, self.rate_per_s * high
 
@@ -126,7 +126,7 @@ def runs_alone(view: RunView) -> bool:
     return view.races and len(view.contenders) == 1
 
 
-def lone_rate(view: RunView, level: Level) -> LoneRate | None:
+def lone_rate(view: RunView, level: LevelAnalysis) -> LoneRate | None:
     """The rate of the only contender; None if there are several, or no valid trial."""
     if not runs_alone(view) or not level.standings:
         return None
@@ -142,42 +142,42 @@ def lone_rate(view: RunView, level: Level) -> LoneRate | None:
 
 def lone_answer(lone: LoneRate) -> str:
     """`my-server answers 93,100 requests/s (91,000 to 95,200)`."""
-    text = f"{lone.standing.name} answers {format.rate(lone.rate_per_s)} requests/s"
+    text = f"{lone.standing.name} answers {numbers.rate(lone.rate_per_s)} requests/s"
     if lone.interval is None:
         return f"{text}; the interval is unknown"
-    low, high = map(format.rate, lone.interval)
+    low, high = map(numbers.rate, lone.interval)
     return f"{text} ({low} to {high})"
 
 
-def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
+def lone_statements(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The rate with its interval, latency, cost, the limit, and the distance to the null server."""
     lone = lone_rate(view, level)
     if lone is None:
         return
     cell, contender = lone.standing.cell, lone.standing.contender
-    starts = format.count(lone.instances, "start")
+    starts = numbers.count(lone.instances, "start")
     if lone.interval is None:
         yield Statement("rate", f"the interval is unknown after {starts}")
     else:
-        percent = format.percent(math.expm1(lone.half_width))
+        percent = numbers.percent(math.expm1(lone.half_width))
         yield Statement("rate", f"known to ±{percent} at 95 % from {starts}")
-    p50, p99 = (format.milliseconds(cell.service[q]) for q in ("p50", "p99"))
+    p50, p99 = (numbers.milliseconds(cell.service[q]) for q in ("p50", "p99"))
     yield Statement("latency", f"p50 {p50} ms, p99 {p99} ms (service time under full load)")
-    cost = format.microseconds(cell.server_cpu_us_per_request)
-    memory = format.mebibytes(contender.memory_peak_bytes)
+    cost = numbers.microseconds(cell.server_cpu_us_per_request)
+    memory = numbers.mebibytes(contender.memory_peak_bytes)
     yield Statement("cost", f"{cost} µs of CPU time per request, {memory} MiB at the peak")
     for statement in limits(view, level):
         yield Statement("limit", statement.text)
     if (null_per_s := _null_rate_per_s(view, level)) is not None:
-        times = format.figure(null_per_s / lone.rate_per_s)
+        times = numbers.figure(null_per_s / lone.rate_per_s)
         text = (
             f"the null server, which does as little as possible, answers "
-            f"{format.rate(null_per_s)} requests/s here: {times} times as many"
+            f"{numbers.rate(null_per_s)} requests/s here: {times} times as many"
         )
         yield Statement("null server", text)
 
 
-def _null_rate_per_s(view: RunView, level: Level) -> float | None:
+def _null_rate_per_s(view: RunView, level: LevelAnalysis) -> float | None:
     cells = [c.cells.get(level.connections) for c in view.controls if c.name == NULL_SERVER]
     return next((cell.rate_per_s(view.aggregate) for cell in cells if cell), None)
 
@@ -190,7 +190,7 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _noise(view, analysis.main)
     yield from _resolution(analysis.main.ranking, bool(view.sliced))
     if view.sliced and analysis.measured_share is not None:
-        share = format.percent(analysis.measured_share, 0)
+        share = numbers.percent(analysis.measured_share, 0)
         yield Statement(
             "measured", f"{share} of the race's time; the rest is starts, thaws and drains"
         )
@@ -200,33 +200,33 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _method(view, analysis)
 
 
-def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
+def _ceiling(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The client's rate against the null server, and the fastest contender's share of it."""
     ceiling_per_s = _null_rate_per_s(view, level)
     if ceiling_per_s is None:
         return
     text = (
-        f"the client reached {format.rate(ceiling_per_s)} requests/s against the null server, "
+        f"the client reached {numbers.rate(ceiling_per_s)} requests/s against the null server, "
         "which does as little as possible"
     )
     known = [(s.cell.rate_per_s("median") or 0.0, s.name) for s in level.standings]
     if known and (fastest := max(known))[0] > 0:
-        text += f"; {fastest[1]} reached {format.percent(fastest[0] / ceiling_per_s, 0)} of that"
+        text += f"; {fastest[1]} reached {numbers.percent(fastest[0] / ceiling_per_s, 0)} of that"
     yield Statement("ceiling", text)
 
 
-def _noise(view: RunView, level: Level) -> Iterator[Statement]:
+def _noise(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """How much the rates of the controls varied, over all their trials, and what that touches."""
     ranges = [
-        f"{name} by {min(moves):+.1f} to {max(moves):+.1f} % around {format.rate(middle_per_s)}"
+        f"{name} by {min(moves):+.1f} to {max(moves):+.1f} % around {numbers.rate(middle_per_s)}"
         for name, middle_per_s, moves in _moves(view, level.connections)
     ]
     if ranges:
-        text = f"our control servers varied: {format.listing(ranges)} requests/s"
+        text = f"our control servers varied: {numbers.listing(ranges)} requests/s"
         yield Statement("noise", f"{text}; {noise_means(view, level)}")
 
 
-def noise_means(view: RunView, level: Level) -> str:
+def noise_means(view: RunView, level: LevelAnalysis) -> str:
     """What the noise of the machine means for the answer."""
     if view.protocol.kind == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"
@@ -253,7 +253,7 @@ def _moves(view: RunView, connections: int) -> Iterator[tuple[str, float, list[f
 
 def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
     if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
-        least = format.percent(ranking.minimum_detectable_effect)
+        least = numbers.percent(ranking.minimum_detectable_effect)
         which = " between contenders that raced to the end" if sliced else ""
         yield Statement("resolution", f"80 % power to detect a difference of {least}{which}")
 
@@ -263,8 +263,8 @@ def calibration(at: str, result: Mapping[str, Any]) -> str:
     parts = []
     if (share := result.get("false_difference_rate")) is not None:
         parts.append(
-            f"{format.percent(share)} of {result.get('null_pairs', '?')} pairs of equal servers "
-            f"seemed to differ ({format.percent(result.get('nominal', 0.05), 0)} is expected by "
+            f"{numbers.percent(share)} of {result.get('null_pairs', '?')} pairs of equal servers "
+            f"seemed to differ ({numbers.percent(result.get('nominal', 0.05), 0)} is expected by "
             "chance)"
         )
         if not result.get("passed", True):
@@ -272,7 +272,7 @@ def calibration(at: str, result: Mapping[str, Any]) -> str:
     if slowdowns := result.get("slowdowns"):
         parts.append(_slowdown_text(slowdowns))
     if (effect := result.get("minimum_detectable_effect")) is not None:
-        parts.append(f"80 % power to detect a difference of {format.percent(effect)}")
+        parts.append(f"80 % power to detect a difference of {numbers.percent(effect)}")
     return f"a machine of this kind, on {at[:10]}: {'; '.join(parts)}"
 
 
@@ -285,8 +285,11 @@ def _slowdown_text(slowdowns: Sequence[Mapping[str, Any]]) -> str:
         smallest = slowdown
     if smallest is None:
         worst = max(slowdown["injected"] for slowdown in slowdowns)
-        return f"not even a slowdown of {format.percent(worst, 0)} was found in every race"
-    share, races = format.percent(smallest["injected"], 0), format.count(smallest["races"], "race")
+        return f"not even a slowdown of {numbers.percent(worst, 0)} was found in every race"
+    share, races = (
+        numbers.percent(smallest["injected"], 0),
+        numbers.count(smallest["races"], "race"),
+    )
     return f"a slowdown of {share} was found in {smallest['found']} of {races}"
 
 
@@ -305,21 +308,21 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
         if comparisons > 1
         else "the interval holds"
     )
-    hold += f" at {format.percent(ranking.level.confidence, 0)}{_looks(view)}"
+    hold += f" at {numbers.percent(ranking.level.confidence, 0)}{_looks(view)}"
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
     if view.protocol.kind == "alone":
-        repetitions = format.count(analysis.blocks, "repetition")
+        repetitions = numbers.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
             "the other, so a change of the machine is not canceled"
         )
         return
-    starts = format.count(analysis.invocations, "fresh start")
+    starts = numbers.count(analysis.invocations, "fresh start")
     text = (
         f"{hold}; ratios of geometric means, paired by block over "
-        f"{format.count(analysis.blocks, 'block')} in {starts}"
+        f"{numbers.count(analysis.blocks, 'block')} in {starts}"
     )
     if analysis.invocations == 1:
         text += "; one start cannot show how much starts differ"
@@ -334,8 +337,8 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
 def _sliced_method(analysis: Analysis) -> str:
     return (
         f"rates and ratios come from one model of all slices: "
-        f"{format.count(analysis.blocks, 'block')}, up to "
-        f"{format.count(analysis.invocations, 'instance')} of each contender"
+        f"{numbers.count(analysis.blocks, 'block')}, up to "
+        f"{numbers.count(analysis.invocations, 'instance')} of each contender"
     )
 
 
@@ -346,5 +349,5 @@ def _looks(view: RunView) -> str:
     share = view.conclusion.share
     if share is None:
         return " for this look only: it was not a declared one, so the next may differ"
-    spent = format.percent(share, 0)
+    spent = numbers.percent(share, 0)
     return f" over all declared looks (this one spends {spent} of the allowed error)"

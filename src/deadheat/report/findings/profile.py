@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
@@ -141,7 +142,7 @@ def sentences(overview: Profile) -> Iterator[str]:
 def interval_text(each: Prediction) -> str:
     """`[0.50, 0.98]`, the interval of its tau-b."""
     if each.low is None or each.high is None:
-        return format.UNKNOWN
+        return numbers.UNKNOWN
     return f"[{each.low:.2f}, {each.high:.2f}]"
 
 
@@ -165,12 +166,12 @@ def _agreement_text(each: Prediction) -> str:
     tau_b = math.nan if each.tau_b is None else each.tau_b
     return (
         f"{each.by} predicts {each.workload} with tau-b {tau_b:.2f} {interval_text(each)} over "
-        f"{format.count(each.servers, 'server')}; {pairs} separated in opposite orders"
+        f"{numbers.count(each.servers, 'server')}; {pairs} separated in opposite orders"
     )
 
 
 def mover_text(mover: Mover) -> str:
-    text = f"{format.plain(mover.name, 40)} from place {mover.place_before} to {mover.place}"
+    text = f"{one_line(mover.name, 40)} from place {mover.place_before} to {mover.place}"
     if mover.cpu_us_more is not None:
         text += f" ({mover.cpu_us_more:+,.1f} µs)"
     return text if mover.places_apart else f"{text}, though the places overlap"
@@ -178,7 +179,7 @@ def mover_text(mover: Mover) -> str:
 
 def _share(view: RunView, level: Level, standing: Standing) -> Share:
     ratio = standing.ratio_to_leader
-    known = ratio is not None and standing.ranked and format.is_known(ratio.low, ratio.high)
+    known = ratio is not None and standing.ranked and numbers.is_known(ratio.low, ratio.high)
     return Share(
         workload=level.workload,
         connections=level.connections,

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair
@@ -27,7 +28,7 @@ class Versus:
         """Not separated, and the interval says something."""
         if self.pair is None or self.pair.verdict is Verdict.SEPARATED:
             return False
-        return format.is_known(self.pair.ratio.low, self.pair.ratio.high)
+        return numbers.is_known(self.pair.ratio.low, self.pair.ratio.high)
 
     @property
     def headline(self) -> str:
@@ -52,9 +53,9 @@ class Versus:
         if self.pair is None:
             unranked = self.first if not self.first.ranked else self.second
             reason = unranked.reason or "reason not recorded"
-            return f"{name_of(unranked)} is not ranked: {format.plain(reason, 80)}"
+            return f"{name_of(unranked)} is not ranked: {one_line(reason, 80)}"
         if not self.dead_heat:
-            confidence = format.percent(self.confidence or 0.95, 0)
+            confidence = numbers.percent(self.confidence or 0.95, 0)
             return f"{confidence} confidence, jointly for all pairs of the run"
         measured = f"{name_of(self.first)} measured {self._middle} faster {self.interval}"
         if self.pair.verdict is Verdict.EQUIVALENT:
@@ -65,21 +66,21 @@ class Versus:
     def interval(self) -> str:
         """`[1, 16]`, the interval of the difference in percent."""
         assert self.pair is not None
-        _, ends = format.excess(self.pair.ratio.ratio, self.pair.ratio.low, self.pair.ratio.high)
-        return f"[{ends[0]}, {ends[1]}]" if ends else format.UNKNOWN
+        _, ends = numbers.excess(self.pair.ratio.ratio, self.pair.ratio.low, self.pair.ratio.high)
+        return f"[{ends[0]}, {ends[1]}]" if ends else numbers.UNKNOWN
 
     @property
     def _middle(self) -> str:
         assert self.pair is not None
         ratio = self.pair.ratio
-        return f"{format.excess(ratio.ratio, ratio.low, ratio.high)[0]} %"
+        return f"{numbers.excess(ratio.ratio, ratio.low, ratio.high)[0]} %"
 
 
 def name_of(standing: Standing) -> str:
-    return format.plain(standing.name, NAME_MAX)
+    return one_line(standing.name, NAME_MAX)
 
 
-def versus(level: Level, a: str, b: str) -> Versus:
+def versus(level: LevelAnalysis, a: str, b: str) -> Versus:
     """Two contenders of a level, by name. Raises KeyError for another name."""
     standings = {standing.contender.name: standing for standing in level.standings}
     first, second = sorted((standings[a], standings[b]), key=level.standings.index)

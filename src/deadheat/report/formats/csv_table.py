@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deadheat.foreign_text import printable
-from deadheat.report.findings.analysis import Analysis, Level, analyze
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
@@ -50,7 +50,7 @@ def _rows(view: RunView, analysis: Analysis) -> Iterator[Mapping[str, Any]]:
             yield _offered(view, contender, cell)
 
 
-def _level(view: RunView, level: Level) -> Iterator[Mapping[str, Any]]:
+def _level(view: RunView, level: LevelAnalysis) -> Iterator[Mapping[str, Any]]:
     points = (point for curve in curves(view, level) for point in curve.points)
     gains = {point.standing.contender.name: point.gain for point in points}
     for standing in level.standings:

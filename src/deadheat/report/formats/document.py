@@ -25,7 +25,7 @@ from deadheat.report.model.evidence import (
     LinkLosses,
     PublishedRow,
     RawOutput,
-    Recovery,
+    RecoveryRecord,
 )
 from deadheat.report.model.series import SHAPE, Finite, Series
 
@@ -51,7 +51,7 @@ class Part(BaseModel):
     )
 
 
-class Run(Part):
+class RunPart(Part):
     """One execution of a protocol."""
 
     id: str
@@ -86,7 +86,7 @@ class Run(Part):
     the race. Null: all trials. The figures are of all trials."""
 
 
-class Host(Part):
+class HostPart(Part):
     """A machine in its role."""
 
     role: str
@@ -95,7 +95,7 @@ class Host(Part):
     fingerprint: dict[str, Any]
 
 
-class Latency(Part):
+class LatencyPart(Part):
     """A distribution of times, in microseconds. A quantile q is null below 100 / (1 - q)."""
 
     requests: int
@@ -125,7 +125,7 @@ class FailedGate(Part):
     advice: str
 
 
-class Trial(Part):
+class TrialPart(Part):
     """One load run against one contender at one level."""
 
     invocation: int
@@ -157,7 +157,7 @@ class Trial(Part):
     """Null if nothing was recorded, or if the document leaves it out (`series_trials_max`)."""
 
 
-class Cell(Part):
+class CellPart(Part):
     """A contender at one level. The figures are those of its valid trials."""
 
     workload: str
@@ -170,9 +170,9 @@ class Cell(Part):
     doubtful: bool
     """No trial was valid: the figures are those of trials that failed a gate."""
     trials_valid: int
-    service: Latency
+    service: LatencyPart
     """Service time: from sending a request to the last byte of its answer, in a closed loop."""
-    first_byte: Latency
+    first_byte: LatencyPart
     """Time to first byte: from sending a request; empty if the generator does not report it."""
     server_cpu_us_per_request: Finite | None
     server_cpus_used: Finite | None
@@ -184,7 +184,7 @@ class Cell(Part):
     workers can use, or no CPU; null if the server's CPU time is unknown."""
     memory_peak_bytes: int | None
     errors: dict[str, int]
-    trials: tuple[Trial, ...]
+    trials: tuple[TrialPart, ...]
 
 
 class Offered(Part):
@@ -197,11 +197,11 @@ class Offered(Part):
     offered_rate_per_s: Finite
     achieved_rate_per_s: Finite | None
     trials_valid: int
-    response: Latency
+    response: LatencyPart
     """Response time: from the moment a request was due."""
-    first_byte: Latency
+    first_byte: LatencyPart
     """Time to first byte: from sending a request."""
-    trials: tuple[Trial, ...]
+    trials: tuple[TrialPart, ...]
 
 
 class Start(Part):
@@ -220,7 +220,7 @@ class Start(Part):
     """The end of the server's own output."""
 
 
-class Contender(Part):
+class ContenderPart(Part):
     """A server at one setting."""
 
     name: str
@@ -245,9 +245,9 @@ class Contender(Part):
     """Null if it needs no build."""
     raw_output: RawOutput | None
     starts: tuple[Start, ...]
-    levels: tuple[Cell, ...]
+    levels: tuple[CellPart, ...]
     offered: tuple[Offered, ...]
-    recoveries: tuple[Recovery, ...]
+    recoveries: tuple[RecoveryRecord, ...]
     """After each trial, in a decay study only."""
 
 
@@ -259,7 +259,7 @@ class Ratio(Part):
     high: Finite | None
 
 
-class Standing(Part):
+class StandingPart(Part):
     """A contender's rank, or the reason why it has none."""
 
     name: str
@@ -274,7 +274,7 @@ class Standing(Part):
     """Null if it does not pause, or if the run did not store it."""
 
 
-class Pair(Part):
+class PairPart(Part):
     """Two ranked contenders; `faster` has the higher estimated rate."""
 
     faster: str
@@ -304,34 +304,6 @@ class ScalingPoint(Part):
     server_cpu_us_per_request: Finite | None
 
 
-class Estimate(Part):
-    """A fitted parameter; null is infinite, and no bounds mean too few blocks."""
-
-    value: Known
-    low: Known
-    high: Known
-
-
-class ScalingFit(Part):
-    """X(N) = rate_of_one N / (1 + contention (N - 1) + coherency N (N - 1)), Gunther's law."""
-
-    rate_of_one_per_s: Estimate
-    contention: Estimate
-    coherency: Estimate
-    peak_workers: Estimate
-    """sqrt((1 - contention) / coherency); null if the data show no peak.
-
-    The data show no peak beyond twice the largest worker count, nor beyond the largest worker count
-    if the interval of the coherency contains 0 or is missing. An upper bound beyond that is null.
-    """
-    levels: int
-    blocks: int
-    confidence: Finite
-    """Confidence of each interval alone."""
-    provisional: bool
-    """Fitted over fewer worker counts than recommended."""
-
-
 class Scaling(Part):
     """One server at several worker counts."""
 
@@ -340,8 +312,6 @@ class Scaling(Part):
     cpus: int
     """CPUs of the server. Points with more workers are not part of the scaling curve."""
     points: tuple[ScalingPoint, ...]
-    fit: ScalingFit | None
-    """Over the points with at most `cpus` workers, if there are three."""
     text: tuple[str, ...]
 
 
@@ -354,7 +324,7 @@ class Open(Part):
     command: str
 
 
-class Level(Part):
+class LevelPart(Part):
     """The results at one level: a workload and a number of connections."""
 
     workload: str
@@ -372,15 +342,15 @@ class Level(Part):
     minimum_detectable_effect: Known
     """The difference that a run like this detects with 80 % power."""
     method: str | None
-    standings: tuple[Standing, ...]
+    standings: tuple[StandingPart, ...]
     """From the fastest to the slowest, then those not ranked."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairPart, ...]
     open: tuple[Open, ...]
     """The first undecided neighboring pairs, then the others together; empty if all are decided."""
     scaling: tuple[Scaling, ...]
 
 
-class Capacity(Part):
+class CapacityPart(Part):
     """The highest offered rate at which an objective held; 0 where no rate held."""
 
     name: str
@@ -403,21 +373,21 @@ class Capacity(Part):
     trouble: str | None
 
 
-class Calibration(Part):
+class CalibrationPart(Part):
     """The last result of `deadheat calibrate` on a machine like the server's."""
 
     at: datetime.datetime
     result: dict[str, Any]
 
 
-class Profile(Part):
+class ProfilePart(Part):
     """Every server at the main level of each workload."""
 
     rows: tuple[ProfileRow, ...]
     predictions: tuple[Prediction, ...]
 
 
-class Caution(Part):
+class CautionPart(Part):
     """What to know before believing the figures."""
 
     code: str
@@ -428,7 +398,7 @@ class Caution(Part):
     """The workload that it is about; null if it is about all of them."""
 
 
-class Statement(Part):
+class StatementPart(Part):
     """A conclusion in words, about the workload's main level unless it names another."""
 
     topic: str
@@ -440,21 +410,21 @@ class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
     schema_: Annotated[Literal["deadheat-report/6"], Field(alias="schema")] = SCHEMA
-    run: Run
-    hosts: tuple[Host, ...]
-    contenders: tuple[Contender, ...]
-    levels: tuple[Level, ...]
-    capacities: tuple[Capacity, ...]
-    cautions: tuple[Caution, ...]
-    conclusions: tuple[Statement, ...]
+    run: RunPart
+    hosts: tuple[HostPart, ...]
+    contenders: tuple[ContenderPart, ...]
+    levels: tuple[LevelPart, ...]
+    capacities: tuple[CapacityPart, ...]
+    cautions: tuple[CautionPart, ...]
+    conclusions: tuple[StatementPart, ...]
     measured: str
     """What was measured, in one line: servers, connections, CPUs, time and confidence."""
     heading: tuple[str, ...]
     """What was run, where and how, in lines."""
     method: tuple[str, ...]
     """How it was measured and what its ranks mean, in sentences."""
-    calibration: Calibration | None
-    profile: Profile | None
+    calibration: CalibrationPart | None
+    profile: ProfilePart | None
     """The servers over the workloads; null for a run of one."""
     defects: tuple[Defect, ...] | None
     """What the audit of a replay found; null if the run is no replay, or if the published figures

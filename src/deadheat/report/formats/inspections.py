@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from deadheat import numbers
 from deadheat.catalog import Catalog, Server, selection
+from deadheat.foreign_text import one_line
 from deadheat.measure.inspection import Inspection
 from deadheat.measure.review import Check
 from deadheat.protocol.figures import read_figures
-from deadheat.report import format
 from deadheat.report.formats.markdown import escape
 from deadheat.report.formats.tables import QUESTIONS, answer
 
@@ -64,7 +65,7 @@ def line(inspection: Inspection) -> str:
     behavior = inspection.behavior
     traits = [
         f"ready {inspection.ready_s:.2f} s",
-        f"{format.mebibytes(inspection.idle_memory_bytes)} MiB",
+        f"{numbers.mebibytes(inspection.idle_memory_bytes)} MiB",
         behavior["framing"],
         f"head {behavior['head_bytes']} B",
         "keep-alive" if behavior["keep_alive"] else "closes each connection",
@@ -102,7 +103,7 @@ def served(inspection: Inspection) -> str:
     for level, least in inspection.served.items():
         most = inspection.served_most.get(level, least)
         counts.append(f"{least:,}" if most == least else f"{least:,}–{most:,}")
-    return ", ".join(counts) or format.NONE
+    return ", ".join(counts) or numbers.NONE
 
 
 def server_pages(
@@ -174,7 +175,7 @@ def _family(
     return (
         f"[{escape(language)}]({page})",
         ", ".join(f"[{server}]({page}#{server})" for server in servers),
-        ", ".join(short) or format.NONE,
+        ", ".join(short) or numbers.NONE,
     )
 
 
@@ -217,19 +218,19 @@ def _contender(inspection: Inspection, server: Server, catalog: Catalog) -> Sequ
     fault = inspection.fault if state != RECIPE else None
     return (
         inspection.name,
-        inspection.version or format.NONE,
+        inspection.version or numbers.NONE,
         state,
         served(inspection),
-        format.plain("; ".join(filter(None, [fault, *inspection.cautions]))) or format.NONE,
-        format.NONE if setting is None else _sentence(setting.why),
+        one_line("; ".join(filter(None, [fault, *inspection.cautions]))) or numbers.NONE,
+        numbers.NONE if setting is None else _sentence(setting.why),
     )
 
 
 def _fault(inspection: Inspection) -> str:
-    fault = inspection.fault or format.NONE
+    fault = inspection.fault or numbers.NONE
     for prefix in (f"{inspection.server} is left out: ", f"{inspection.server}: "):
         fault = fault.removeprefix(prefix)
-    return escape(format.plain(fault))
+    return escape(one_line(fault))
 
 
 def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
@@ -242,7 +243,7 @@ def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[
         for row in figures.rows:
             matches = list(_servers_of(catalog, comparison, row))
             if not matches:
-                yield comparison, row, format.NONE, "no server here", "see servers-missing.md"
+                yield comparison, row, numbers.NONE, "no server here", "see servers-missing.md"
             for server, setting, differs in matches:
                 inspection = contenders.get((server.name, setting))
                 yield (
@@ -274,18 +275,18 @@ def _behavior(inspections: Sequence[Inspection]) -> Iterator[Sequence[str]]:
         yield (
             inspection.name,
             f"{inspection.ready_s:.2f}",
-            format.mebibytes(inspection.idle_memory_bytes),
+            numbers.mebibytes(inspection.idle_memory_bytes),
             *(answer(inspection.behavior.get(key)) for key in QUESTIONS),
             answer(inspection.behavior.get("unknown_path")),
             answer(inspection.behavior.get("date")),
             _freeze(inspection),
-            inspection.stop or format.NONE,
+            inspection.stop or numbers.NONE,
         )
 
 
 def _freeze(inspection: Inspection) -> str:
     if inspection.frozen_s is None:
-        return format.NONE
+        return numbers.NONE
     return "changed" if inspection.fault is not None else "unchanged"
 
 
@@ -297,7 +298,7 @@ def _state(inspection: Inspection, catalog: Catalog) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = format.plain(text)
+    text = one_line(text)
     return text if text.endswith((".", "…")) else f"{text}."
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
-from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing, analyze
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.conclusion import answer, conclusions, trust
@@ -60,7 +60,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         view,
         schema=to.SCHEMA,
         run=_part(
-            to.Run,
+            to.RunPart,
             view,
             id=view.run_id,
             why=view.conclusion.why,
@@ -79,7 +79,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         capacities=[_capacity(view, result) for result in capacities(view)],
         cautions=list(_cautions(views)),
         conclusions=[
-            to.Statement(topic=statement.topic, text=statement.text, workload=each.workload)
+            to.StatementPart(topic=statement.topic, text=statement.text, workload=each.workload)
             for each, own in pairs
             for statement in conclusions(each, own)
         ],
@@ -98,7 +98,7 @@ def _part(kind: type[Made], source: object, **more: Any) -> Made:
     )
 
 
-def _contenders(views: Sequence[RunView]) -> list[to.Contender]:
+def _contenders(views: Sequence[RunView]) -> list[to.ContenderPart]:
     """Contenders, then controls, each once with what it did on all workloads."""
     parts: dict[str, list[tuple[RunView, ContenderView]]] = {}
     for contenders in ("contenders", "controls"):
@@ -107,7 +107,7 @@ def _contenders(views: Sequence[RunView]) -> list[to.Contender]:
                 parts.setdefault(each.name, []).append((view, each))
     return [
         _part(
-            to.Contender,
+            to.ContenderPart,
             of_one[0][1],
             levels=[_cell(view, c, cell) for view, c in of_one for cell in c.cells.values()],
             offered=[_offered(view, cell) for view, c in of_one for cell in c.offered],
@@ -116,21 +116,21 @@ def _contenders(views: Sequence[RunView]) -> list[to.Contender]:
     ]
 
 
-def _cautions(views: Sequence[RunView]) -> Iterator[to.Caution]:
+def _cautions(views: Sequence[RunView]) -> Iterator[to.CautionPart]:
     """A caution that every workload has is one about all of them."""
     by_view = [cautions(view) for view in views]
     common = [c for c in by_view[0] if all(c in others for others in by_view[1:])]
-    yield from (_part(to.Caution, caution, workload=None) for caution in common)
+    yield from (_part(to.CautionPart, caution, workload=None) for caution in common)
     for view, own in zip(views, by_view, strict=True):
         for caution in own:
             if caution not in common:
-                yield _part(to.Caution, caution, workload=view.workload)
+                yield _part(to.CautionPart, caution, workload=view.workload)
 
 
-def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
+def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.CellPart:
     slowest, fastest = cell.spread_per_s or (None, None)
     return _part(
-        to.Cell,
+        to.CellPart,
         cell,
         workload=view.workload,
         aggregate=view.aggregate,
@@ -156,23 +156,23 @@ def _offered(view: RunView, cell: OfferedCell) -> to.Offered:
     )
 
 
-def _trial(trial: TrialView) -> to.Trial:
-    return _part(to.Trial, trial, slices=tuple(trial.slices) if trial.with_series else ())
+def _trial(trial: TrialView) -> to.TrialPart:
+    return _part(to.TrialPart, trial, slices=tuple(trial.slices) if trial.with_series else ())
 
 
-def _latency(distribution: Distribution) -> to.Latency:
+def _latency(distribution: Distribution) -> to.LatencyPart:
     quantiles = {f"{name}_us": distribution[name] for name in QUANTILES}
-    return _part(to.Latency, distribution, **quantiles)
+    return _part(to.LatencyPart, distribution, **quantiles)
 
 
-def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
-    return _part(to.Capacity, result, **result.capacity.model_dump(), slo=objective(view))
+def _capacity(view: RunView, result: CapacityResult) -> to.CapacityPart:
+    return _part(to.CapacityPart, result, **result.capacity.model_dump(), slo=objective(view))
 
 
-def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> to.Level:
+def _level(view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source) -> to.LevelPart:
     ranking = level.ranking
     return _part(
-        to.Level,
+        to.LevelPart,
         level,
         workload=view.workload,
         answer=answer(view, level),
@@ -189,10 +189,10 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
     )
 
 
-def _standing(view: RunView, level: Level, standing: Standing) -> to.Standing:
+def _standing(view: RunView, level: LevelAnalysis, standing: Standing) -> to.StandingPart:
     row = standing.row if standing.ranked else None
     return _part(
-        to.Standing,
+        to.StandingPart,
         standing,
         name=standing.contender.name,
         rank_low=row.rank_low if row else None,
@@ -203,12 +203,12 @@ def _standing(view: RunView, level: Level, standing: Standing) -> to.Standing:
     )
 
 
-def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[to.Pair]:
+def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[to.PairPart]:
     neighbors = set(ranking.neighbors)
     for pair in ranking.pairs:
         needs = remaining(view, analysis, pair)
         yield _part(
-            to.Pair,
+            to.PairPart,
             pair,
             neighbors=pair in neighbors,
             verdict=pair.verdict.value,
@@ -246,8 +246,5 @@ def _scaling(view: RunView, curve: Curve) -> to.Scaling:
             )
             for point in curve.points
         ],
-        fit=_part(to.ScalingFit, curve.fit, rate_of_one_per_s=curve.fit.rate_of_one)
-        if curve.fit
-        else None,
         text=scaling_sentences([curve]),
     )

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from deadheat.foreign_text import escaped
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import escaped, one_line
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
@@ -123,7 +123,7 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in reversed([level for level in analysis.levels if level is not analysis.main]):
         columns = ranking_columns(view, analysis, level, [level.connections])
         level_columns = [column for column in columns if column.group in OF_LEVEL]
-        yield from _titled(f"At {format.count(level.connections, 'connection')}", level_columns)
+        yield from _titled(f"At {numbers.count(level.connections, 'connection')}", level_columns)
 
 
 def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
@@ -140,9 +140,9 @@ def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in analysis.levels[::-1]:
         scaling_curves = curves(view, level)
         yield from _titled(scaling_title(level), scaling_columns(view, level, scaling_curves))
-        if scaling_curves:
+        if lines := scaling_sentences(scaling_curves):
             yield ""
-            yield from (f"- {_text(line)}" for line in scaling_sentences(scaling_curves))
+            yield from (f"- {_text(line)}" for line in lines)
 
 
 def _neighbors(ranking: Ranking) -> list[Column]:
@@ -165,7 +165,7 @@ def _caution(caution: Caution) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(format.plain(text))
+    return escape(one_line(text))
 
 
 def _listed(title: str, items: Sequence[str]) -> Iterator[str]:

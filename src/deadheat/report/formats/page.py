@@ -13,7 +13,7 @@ from pathlib import Path
 
 from deadheat.console import console as make_console
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import json_document, terminal
@@ -29,7 +29,7 @@ def write(view: RunView, analysis: Analysis, source: Source | None = None) -> st
     text = json_document.write(view, analysis, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
-        title=format.plain(f"{view.protocol.name} {view.run_id} – deadheat"),
+        title=one_line(f"{view.protocol.name} {view.run_id} – deadheat"),
         plain=_plain(view, analysis, source),
         document=base64.b64encode(packed).decode(),
     )

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis
-from deadheat.report.findings.analysis import Level as AnalyzedLevel
+from deadheat import numbers
+from deadheat.report import wording
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import finite, paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
@@ -115,7 +115,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Regression:
+def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Regression:
     margin = view.margin
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
@@ -154,7 +154,7 @@ def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Re
     )
 
 
-def _fix_of_checks(level: AnalyzedLevel) -> str | None:
+def _fix_of_checks(level: LevelAnalysis) -> str | None:
     """Name and advice of the check that failed in most trials of a level without valid trials."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     gates = [gate for trial in trials for gate in trial.gates_failed]
@@ -185,14 +185,14 @@ def _why(
     outcome: Outcome, ratio: float, low: float, high: float, margin: float, detectable: float
 ) -> str:
     change = f"the head is {_interval(ratio, low, high)}"
-    slowdown = f"a slowdown of more than {format.percent(margin)} is"
+    slowdown = f"a slowdown of more than {numbers.percent(margin)} is"
     if outcome is Outcome.FAIL:
         return change
     if outcome is Outcome.PASS:
         return f"{change}; {slowdown} ruled out"
     return (
         f"{change}; {slowdown} neither shown nor ruled out, because this run detects (with 80 % "
-        f"power) a difference of {format.percent(detectable)} or more"
+        f"power) a difference of {numbers.percent(detectable)} or more"
     )
 
 
@@ -200,14 +200,14 @@ def _cells(regression: Regression) -> list[str]:
     ratio, detectable = regression.ratio, regression.minimum_detectable_effect
     change = _interval(ratio, regression.low, regression.high)
     return [
-        format.load(regression.workload, regression.connections),
+        wording.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
-        format.NONE if math.isnan(ratio) else change,
-        format.rate(regression.base_rate_per_s),
-        format.rate(regression.head_rate_per_s),
-        format.microseconds(regression.base_cpu_us_per_request),
-        format.microseconds(regression.head_cpu_us_per_request),
-        format.percent(detectable) if math.isfinite(detectable) else format.NONE,
+        numbers.NONE if math.isnan(ratio) else change,
+        numbers.rate(regression.base_rate_per_s),
+        numbers.rate(regression.head_rate_per_s),
+        numbers.microseconds(regression.base_cpu_us_per_request),
+        numbers.microseconds(regression.head_cpu_us_per_request),
+        numbers.percent(detectable) if math.isfinite(detectable) else numbers.NONE,
     ]
 
 
@@ -217,6 +217,6 @@ def _interval(ratio: float, low: float, high: float) -> str:
     direction = "faster"
     if change < 0:
         change, ends, direction = -change, [-end for end in reversed(ends)], "slower"
-    if not format.is_known(low, high):
-        return f"{change:.1f} % {direction} {format.UNKNOWN}"
-    return f"{change:.1f} % {direction} [{format.signless(ends[0])}, {format.signless(ends[1])}]"
+    if not numbers.is_known(low, high):
+        return f"{change:.1f} % {direction} {numbers.UNKNOWN}"
+    return f"{change:.1f} % {direction} [{numbers.signless(ends[0])}, {numbers.signless(ends[1])}]"

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.formats.tables import Column, rank, rate
 from deadheat.report.model.view import RunView
 
@@ -80,27 +81,27 @@ def stood_for(view: RunView) -> str | None:
     return rows.most_common(1)[0][0] if rows else None
 
 
-def _ordered(analysis: Analysis) -> Level:
+def _ordered(analysis: Analysis) -> LevelAnalysis:
     at = [level for level in analysis.levels if level.connections == ORDERED_AT]
     return at[0] if at else analysis.main
 
 
-def _cores(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+def _cores(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
     return {
         head: [*_names("server", group, level), *_rates(view, group)]
         for head, group in by_cores(level.standings).items()
     }
 
 
-def _languages(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+def _languages(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
     groups = by_language(level.standings)
     rows = [standing for group in groups.values() for standing in group]
-    languages = tuple(format.plain(language) for language, group in groups.items() for _ in group)
+    languages = tuple(one_line(language) for language, group in groups.items() for _ in group)
     head = [Column("language", languages, right=False)]
     return {"": [*head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
 
 
-def _times(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+def _times(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
     rows = level.standings
     times = [
         Column(
@@ -113,7 +114,7 @@ def _times(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
     return {"": [*names, *(column for pair in columns for column in pair)]}
 
 
-_SHAPES: Mapping[str, Callable[[RunView, Level], dict[str, Sequence[Column]]]] = {
+_SHAPES: Mapping[str, Callable[[RunView, LevelAnalysis], dict[str, Sequence[Column]]]] = {
     "woo-2016": _cores,
     "kzmake-2018": _languages,
     "landshark-2009": _times,
@@ -123,11 +124,11 @@ _SHAPES: Mapping[str, Callable[[RunView, Level], dict[str, Sequence[Column]]]] =
 def _names(
     header: str,
     rows: Sequence[Standing],
-    level: Level,
+    level: LevelAnalysis,
     name: Callable[[Standing], str] = lambda standing: standing.name,
 ) -> list[Column]:
     """The rows' names, and their ranks if the level has any."""
-    names = [Column(header, tuple(format.plain(name(standing)) for standing in rows), right=False)]
+    names = [Column(header, tuple(one_line(name(standing)) for standing in rows), right=False)]
     if level.ranked:
         names.append(Column("rank", tuple(map(rank, rows)), right=False))
     return names
@@ -145,4 +146,4 @@ def _rates(view: RunView, rows: Sequence[Standing]) -> list[Column]:
 
 def _mean(standing: Standing, connections: int) -> str:
     cell = standing.contender.cells.get(connections)
-    return format.milliseconds(cell.service.mean_us if cell else None)
+    return numbers.milliseconds(cell.service.mean_us if cell else None)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.capacity import capacities
 from deadheat.report.findings.pauses import MEANING, SIGN, pauses_at
 from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, Share
-from deadheat.report.findings.scaling import Curve, Point
+from deadheat.report.findings.scaling import Curve, CurvePoint
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store.rows import StoredInstance
 from deadheat.workload import Level as WorkloadLevel
@@ -65,7 +66,7 @@ def column(
 
 
 def ranking_columns(
-    view: RunView, analysis: Analysis, level: Level, rates_at: Sequence[int]
+    view: RunView, analysis: Analysis, level: LevelAnalysis, rates_at: Sequence[int]
 ) -> list[Column]:
     """A row for each standing of a level; the most important columns first.
 
@@ -79,7 +80,7 @@ def ranking_columns(
         return column(rows, header, lambda s: rate(view, s, connections), group=group)
 
     with_database = any(row.cell.database_cpu_us_per_request is not None for row in rows)
-    held = f"\n[{format.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
+    held = f"\n[{numbers.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
     columns = [
         column(rows, "rank", rank, False),
         column(rows, "server", lambda s: server(view, level, s), False),
@@ -114,12 +115,12 @@ def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
         column(rows, "CPU\nµs/req", _cpu_us),
         column(rows, "peak\nMiB", _peak_mib),
     ]
-    left_out = [] if any(share(row) != format.NONE for row in rows) else [SHARE]
+    left_out = [] if any(share(row) != numbers.NONE for row in rows) else [SHARE]
     left_out += ["rank"] if runs_alone(view) else []
     return [each for each in columns if each.header not in left_out]
 
 
-def with_bars(columns: Sequence[Column], level: Level, cells: int) -> list[Column]:
+def with_bars(columns: Sequence[Column], level: LevelAnalysis, cells: int) -> list[Column]:
     """The columns with bars of `cells` characters before the share; without, if too narrow."""
     shares = [place for place, each in enumerate(columns) if each.header == SHARE]
     if not shares or cells < BAR_MIN:
@@ -139,11 +140,11 @@ def offered_columns(view: RunView) -> list[Column]:
     return [
         column(names, "server", str, False),
         column(cells, "connections", lambda cell: f"{cell.connections:,}"),
-        column(cells, "offered\nreq/s", lambda cell: format.rate(cell.offered_rate_per_s)),
-        column(cells, "achieved\nreq/s", lambda cell: format.rate(cell.achieved_rate_per_s)),
-        column(cells, "p50\nms", lambda cell: format.milliseconds(cell.response["p50"])),
-        column(cells, "p99\nms", lambda cell: format.milliseconds(cell.response["p99"])),
-        column(cells, "p99.9\nms", lambda cell: format.milliseconds(cell.response["p99_9"])),
+        column(cells, "offered\nreq/s", lambda cell: numbers.rate(cell.offered_rate_per_s)),
+        column(cells, "achieved\nreq/s", lambda cell: numbers.rate(cell.achieved_rate_per_s)),
+        column(cells, "p50\nms", lambda cell: numbers.milliseconds(cell.response["p50"])),
+        column(cells, "p99\nms", lambda cell: numbers.milliseconds(cell.response["p99"])),
+        column(cells, "p99.9\nms", lambda cell: numbers.milliseconds(cell.response["p99_9"])),
         column(cells, "trials\nvalid", lambda cell: f"{cell.trials_valid}/{len(cell.trials)}"),
     ]
 
@@ -155,13 +156,15 @@ def capacity_columns(view: RunView) -> list[Column]:
     if not rows:
         return []
     return [
-        column(searched, "server", lambda c: format.plain(c.name, NAME_MAX), False),
-        column(searched, "held\nreq/s", lambda c: format.rate(c.rate_per_s or None)),
-        column(searched, "not held\nreq/s", lambda c: format.rate(c.above_per_s)),
-        column(rows, "per CPU\nreq/s", lambda row: format.rate(row.rate_per_s_per_cpu)),
-        column(rows, "per 100 MiB\nreq/s", lambda row: format.rate(row.rate_per_s_per_100_mib)),
-        column(rows, "CPU\nµs/req", lambda row: format.microseconds(row.server_cpu_us_per_request)),
-        column(rows, "peak\nMiB", lambda row: format.mebibytes(row.memory_peak_bytes)),
+        column(searched, "server", lambda c: one_line(c.name, NAME_MAX), False),
+        column(searched, "held\nreq/s", lambda c: numbers.rate(c.rate_per_s or None)),
+        column(searched, "not held\nreq/s", lambda c: numbers.rate(c.above_per_s)),
+        column(rows, "per CPU\nreq/s", lambda row: numbers.rate(row.rate_per_s_per_cpu)),
+        column(rows, "per 100 MiB\nreq/s", lambda row: numbers.rate(row.rate_per_s_per_100_mib)),
+        column(
+            rows, "CPU\nµs/req", lambda row: numbers.microseconds(row.server_cpu_us_per_request)
+        ),
+        column(rows, "peak\nMiB", lambda row: numbers.mebibytes(row.memory_peak_bytes)),
         column(searched, "trials", lambda c: f"{c.trials:,}"),
     ]
 
@@ -171,23 +174,23 @@ def profile_columns(overview: Profile) -> list[Column]:
     rows = overview.rows
 
     def shares(level: WorkloadLevel) -> Column:
-        header = f"{format.plain(level.workload, NAME_MAX)}\nat {level.connections:,}"
+        header = f"{one_line(level.workload, NAME_MAX)}\nat {level.connections:,}"
         return column(rows, header, lambda r: _of_best(r.on(level.workload)), False, level.workload)
 
-    names = column(rows, "server", lambda row: format.plain(row.name, NAME_MAX), False)
+    names = column(rows, "server", lambda row: one_line(row.name, NAME_MAX), False)
     return [names, *map(shares, overview.levels)]
 
 
-def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> list[Column]:
+def scaling_columns(view: RunView, level: LevelAnalysis, curves: Sequence[Curve]) -> list[Column]:
     """A row for each server and worker count; no columns if no server has several."""
     if not curves:
         return []
-    names = [format.plain(curve.name, NAME_MAX) for curve in curves for _ in curve.points]
+    names = [one_line(curve.name, NAME_MAX) for curve in curves for _ in curve.points]
     points = [point for curve in curves for point in curve.points]
     rows = [point.standing for point in points]
-    held = f"\n[{format.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
+    held = f"\n[{numbers.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
     fewest = {curve.points[0].workers for curve in curves}
-    base = format.count(fewest.pop(), "worker") if len(fewest) == 1 else "the fewest"
+    base = numbers.count(fewest.pop(), "worker") if len(fewest) == 1 else "the fewest"
     return [
         column(names, "server", str, False),
         column(points, "workers", lambda point: f"{point.workers:,}"),
@@ -215,16 +218,16 @@ def behavior_columns(view: RunView) -> list[Column]:
     ]
 
 
-def server(view: RunView, level: Level, standing: Standing) -> str:
+def server(view: RunView, level: LevelAnalysis, standing: Standing) -> str:
     """Its name, with a sign if it pauses."""
-    name = format.plain(standing.name, NAME_MAX)
+    name = one_line(standing.name, NAME_MAX)
     return f"{name} {SIGN}" if standing.contender.name in pauses_at(view, level) else name
 
 
 def rank(standing: Standing) -> str:
     """`3`, `2–4`, or a dash if it is not ranked."""
     if standing.row is None or not standing.ranked:
-        return format.NONE
+        return numbers.NONE
     return standing.row.rank.replace("-", "–")
 
 
@@ -233,34 +236,26 @@ def rate(view: RunView, standing: Standing, connections: int) -> str:
     cell = standing.contender.cells.get(connections)
     per_s = cell.rate_per_s(view.aggregate) if cell else None
     if cell is None or per_s is None:
-        return format.NONE
-    return f"({format.rate(per_s)})" if cell.doubtful else format.rate(per_s)
+        return numbers.NONE
+    return f"({numbers.rate(per_s)})" if cell.doubtful else numbers.rate(per_s)
 
 
 def of_leader(standing: Standing) -> str:
-    """`61.2 [60.1–62.4]`, in percent of the leader's rate.
-
-    `61.2 [unknown]` if the interval is too wide to say anything; only `61.2` without a rank.
-    """
+    """`61.2 [60.1–62.4]`, in percent of the leader's rate."""
     ratio = standing.ratio_to_leader
-    if ratio is None or math.isnan(ratio.ratio):
-        return format.NONE
-    if ratio.low == ratio.high == 1:
-        return "100"
-    percent = f"{100 * ratio.ratio:.1f}"
-    if not format.is_known(ratio.low, ratio.high):
-        return f"{percent} {format.UNKNOWN}" if standing.ranked else percent
-    return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
+    if ratio is None:
+        return numbers.NONE
+    return numbers.of_leader(ratio.ratio, ratio.low, ratio.high, standing.ranked)
 
 
 def share(standing: Standing) -> str:
     """`77`; `77 ?` if its interval is unknown; a dash without a share."""
     ratio = standing.ratio_to_leader
     if ratio is None or math.isnan(ratio.ratio):
-        return format.NONE
+        return numbers.NONE
     percent = 100 * ratio.ratio
     text = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
-    unknown = standing.ranked and not format.is_known(ratio.low, ratio.high)
+    unknown = standing.ranked and not numbers.is_known(ratio.low, ratio.high)
     return f"{text} ?" if unknown else text
 
 
@@ -268,7 +263,7 @@ def spread(standing: Standing) -> str:
     """`-2.1 +3.4`: the slowest and the fastest repetition, in percent from the median."""
     ends, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
     if ends is None or middle is None:
-        return format.NONE
+        return numbers.NONE
     return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in ends)
 
 
@@ -280,10 +275,10 @@ def errors(standing: Standing) -> int:
 def answer(value: object) -> str:
     """One observed behavior as a table cell."""
     if value is None:
-        return format.NONE
+        return numbers.NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return format.plain(str(value), 30)
+    return one_line(str(value), 30)
 
 
 def remarks(view: RunView, analysis: Analysis) -> list[str]:
@@ -291,7 +286,7 @@ def remarks(view: RunView, analysis: Analysis) -> list[str]:
     rows = analysis.main.standings
     texts = []
     if len(analysis.levels) > 1:
-        texts.append(f"at {format.count(analysis.main.connections, 'connection')}")
+        texts.append(f"at {numbers.count(analysis.main.connections, 'connection')}")
     if view.aggregate == "best":
         texts.append(_aggregate_note(view, analysis))
     if any(row.cell.doubtful and row.cell.rates_per_s for row in rows):
@@ -312,7 +307,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     if any(cell.spread_per_s for cell in cells):
         texts.append("spread: slowest and fastest trial around the median")
     if len(analysis.levels) > 1:
-        at = format.count(analysis.main.connections, "connection")
+        at = numbers.count(analysis.main.connections, "connection")
         texts.append(f"order, spread, latency and CPU are at {at}")
     if any(cell.doubtful and cell.rates_per_s for cell in cells):
         texts.append(IN_BRACKETS)
@@ -335,7 +330,7 @@ def bar(ratio: float, low: float, high: float, cells: int, top: float) -> str:
     if math.isnan(ratio):
         return ""
     end = _cells_of(ratio, cells, top)
-    if not format.is_known(low, high):
+    if not numbers.is_known(low, high):
         return FULL * (end // 2) + HATCHED * (end - end // 2) + FADED * (cells - end)
     first, last = _cells_of(low, cells, top), _cells_of(high, cells, top)
     if last - first < 2:
@@ -375,13 +370,13 @@ def _bar(standing: Standing, cells: int, top: float) -> str:
     return plain_bar(ratio.ratio, cells, top)
 
 
-def _top(level: Level) -> float:
+def _top(level: LevelAnalysis) -> float:
     """What the right end of the bars stands for: the highest end of an interval, up to a limit."""
     ends = [
         row.ratio_to_leader.high
         for standing in level.standings
         if (row := standing.row) is not None
-        and format.is_known(row.ratio_to_leader.low, row.ratio_to_leader.high)
+        and numbers.is_known(row.ratio_to_leader.low, row.ratio_to_leader.high)
     ]
     return min(max([1.0, *ends]), TOP_MAX)
 
@@ -394,34 +389,34 @@ def _aggregate_note(view: RunView, analysis: Analysis) -> str:
     if view.aggregate == "best":
         return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     if view.sliced:
-        return f"rates come from a model of all slices in {format.count(analysis.blocks, 'block')}"
+        return f"rates come from a model of all slices in {numbers.count(analysis.blocks, 'block')}"
     noun = "repetition" if view.protocol.kind == "alone" else "block"
-    return f"rates are {view.aggregate}s over {format.count(analysis.blocks, noun)}"
+    return f"rates are {view.aggregate}s over {numbers.count(analysis.blocks, noun)}"
 
 
 def _name(contender: ContenderView) -> str:
-    return format.plain(contender.label or contender.name, NAME_MAX)
+    return one_line(contender.label or contender.name, NAME_MAX)
 
 
 def _short(text: str | None) -> str:
-    return format.plain(text or "", 12)
+    return one_line(text or "", 12)
 
 
 def _service_ms(standing: Standing, quantile: str) -> str:
-    return format.milliseconds(standing.cell.service[quantile])
+    return numbers.milliseconds(standing.cell.service[quantile])
 
 
 def _cpu_us(standing: Standing) -> str:
-    return format.microseconds(standing.cell.server_cpu_us_per_request)
+    return numbers.microseconds(standing.cell.server_cpu_us_per_request)
 
 
 def _database_cpu_us(standing: Standing) -> str:
     """CPU time of the database for a request, beside the server's."""
-    return format.microseconds(standing.cell.database_cpu_us_per_request)
+    return numbers.microseconds(standing.cell.database_cpu_us_per_request)
 
 
 def _peak_mib(standing: Standing) -> str:
-    return format.mebibytes(standing.contender.memory_peak_bytes)
+    return numbers.mebibytes(standing.contender.memory_peak_bytes)
 
 
 def _valid(standing: Standing) -> str:
@@ -431,25 +426,25 @@ def _valid(standing: Standing) -> str:
 def _of_best(part: Share | None) -> str:
     """`61.2 [60.1–62.4]`; a dash where the server lacks the workload or has no rate."""
     if part is None or part.ratio is None:
-        return format.NONE
+        return numbers.NONE
     if part.low is None or part.high is None:
-        return f"{100 * part.ratio:.1f} {format.UNKNOWN}"
+        return f"{100 * part.ratio:.1f} {numbers.UNKNOWN}"
     if part.low == part.high == 1:
         return "100"
     return f"{100 * part.ratio:.1f} [{100 * part.low:.1f}–{100 * part.high:.1f}]"
 
 
-def _gain(point: Point) -> str:
+def _gain(point: CurvePoint) -> str:
     """The rate over that with the fewest workers; in brackets if one of them is doubtful."""
     gain = point.gain
     if gain is None:
-        return format.NONE
+        return numbers.NONE
     if point.doubtful:
         return f"({gain.ratio:.2f})"
     if gain.low is None or gain.high is None:
         return f"{gain.ratio:.2f}"
-    if not format.is_known(gain.low, gain.high):
-        return f"{gain.ratio:.2f} {format.UNKNOWN}"
+    if not numbers.is_known(gain.low, gain.high):
+        return f"{gain.ratio:.2f} {numbers.UNKNOWN}"
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
 
 
@@ -459,7 +454,7 @@ def _behavior(contender: ContenderView) -> Mapping[str, Any]:
 
 def _ready_ms(starts: Sequence[StoredInstance]) -> str:
     known = [start.ready_s for start in starts if start.ready_s is not None]
-    return f"{1000 * statistics.median(known):,.0f}" if known else format.NONE
+    return f"{1000 * statistics.median(known):,.0f}" if known else numbers.NONE
 
 
 def _steady(starts: Sequence[StoredInstance]) -> str:
@@ -471,4 +466,4 @@ def _steady(starts: Sequence[StoredInstance]) -> str:
         for steady in checks
         if steady.get("start") is not None and steady.get("window_s") is not None
     ]
-    return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or format.NONE
+    return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or numbers.NONE

@@ -9,10 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from deadheat import numbers
 from deadheat.console import console as make_console
 from deadheat.console import fit
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, analyze
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import answer, conclusions
@@ -72,7 +73,7 @@ def show(
     for each in view.by_workload:
         own = analysis if len(view.workloads) == 1 else analyze(each)
         if overview is not None:
-            parts.append(Text(f"\n{format.plain(each.workload)}\n", style="bold underline"))
+            parts.append(Text(f"\n{one_line(each.workload)}\n", style="bold underline"))
         is_last = each.workload == view.workloads[-1]
         parts += _answer(each, own, source, console.width, is_last)
         if verbose:
@@ -85,7 +86,7 @@ def _answer(
 ) -> Iterator[RenderableType]:
     """The answer, what was measured, one table, and the points."""
     if analysis.levels:
-        yield Text(f"{format.plain(answer(view, analysis.main))}.\n", style="bold")
+        yield Text(f"{one_line(answer(view, analysis.main))}.\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
     if view.races and analysis.levels and analysis.main.standings:
         columns = short_columns(view, analysis)
@@ -118,10 +119,10 @@ def _profile(
     for page in pages(profile_columns(overview), width)[0]:
         yield _table(page, None)
         yield Text()
-    yield from (Text(format.plain(line)) for line in predictions(overview))
+    yield from (Text(one_line(line)) for line in predictions(overview))
 
 
-def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
+def _with_braces(columns: Sequence[Column], level: LevelAnalysis) -> list[Column]:
     """The columns with a brace behind each rank of a dead heat."""
     rank, braces = columns[0], _braces(level).cells
     longest = max(map(cell_len, rank.cells))
@@ -170,25 +171,25 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         yield from _scaling(view, analysis.main)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
-        yield _topics([(statement.topic, format.plain(statement.text)) for statement in statements])
+        yield _topics([(statement.topic, one_line(statement.text)) for statement in statements])
     all_cautions = cautions(view)
     yield Text("\nCautions", style="bold yellow" if all_cautions else "bold")
     if all_cautions:
         for caution in all_cautions:
-            yield Text(f"! {format.plain(caution.text)}")
+            yield Text(f"! {one_line(caution.text)}")
             if caution.advice:
-                advice = Text(format.plain(caution.advice), style="cyan")
+                advice = Text(one_line(caution.advice), style="cyan")
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
     else:
-        yield Text(format.plain(none_found(view)))
+        yield Text(one_line(none_found(view)))
 
 
-def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
+def _scaling(view: RunView, level: LevelAnalysis) -> Iterator[RenderableType]:
     scaling_curves = curves(view, level)
     if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{scaling_title(level)}", style="bold")
         yield _table(columns, None)
-        yield from (Text(format.plain(line)) for line in scaling_sentences(scaling_curves))
+        yield from (Text(one_line(line)) for line in scaling_sentences(scaling_curves))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
@@ -215,7 +216,7 @@ def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], li
 
 
 def _not_shown(columns: Sequence[Column]) -> list[str]:
-    names = format.listing([" ".join(column.header.split()[:1]) for column in columns])
+    names = numbers.listing([" ".join(column.header.split()[:1]) for column in columns])
     return [f"{names}: shown in a wider terminal or with --format md"] if columns else []
 
 
@@ -224,7 +225,7 @@ def _width(columns: Sequence[Column]) -> int:
     return sum(max(map(cell_len, column)) for column in texts) + GAP * (len(columns) - 1)
 
 
-def _braces(level: Level) -> Column:
+def _braces(level: LevelAnalysis) -> Column:
     """A brace along the rows of each dead heat."""
     groups = [
         standing.row.group if standing.row and standing.ranked else None
@@ -244,7 +245,7 @@ def _braces(level: Level) -> Column:
     return Column("", tuple(cells), right=False)
 
 
-def _table(columns: Sequence[Column], level: Level | None) -> Table:
+def _table(columns: Sequence[Column], level: LevelAnalysis | None) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=""
     )

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import NonNegativeInt
 
 from deadheat.measure.gates.evidence import LOAD
-from deadheat.protocol.figures import Figures, read_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.store import StoredRun
 from deadheat.store.rows import StoredBuild, StoredTrial, TrialOutput
@@ -42,7 +42,7 @@ class Defect:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoveryRecord:
     """What came after one trial of a decay study."""
 
     __pydantic_config__ = SHAPE
@@ -59,10 +59,10 @@ class Recovery:
     reason: str | None
 
 
-def recoveries(trials: Sequence[StoredTrial]) -> tuple[Recovery, ...]:
+def recoveries(trials: Sequence[StoredTrial]) -> tuple[RecoveryRecord, ...]:
     """Those among a contender's trials, in their order."""
     return tuple(
-        Recovery(
+        RecoveryRecord(
             invocation=trial.invocation,
             block=trial.block,
             recovered_after_s=trial.result.get("recovered_after_s"),
@@ -138,7 +138,7 @@ def _published_rates(comparison: str, row: str) -> tuple[PublishedRate, ...]:
 
 
 @functools.cache
-def _figures(comparison: str) -> Figures | None:
+def _figures(comparison: str) -> PublishedFigures | None:
     """None if the table is not available here."""
     paths = [place / f"{comparison}.csv" for place in PLACES]
     return next((read_figures(path) for path in paths if path.is_file()), None)

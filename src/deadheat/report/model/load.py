@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
+from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import (
     LinkLosses,
@@ -19,7 +20,7 @@ from deadheat.report.model.facts import Facts, grouped, place_in_load, with_clie
 from deadheat.report.model.kept import Kept
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.store import Store, StoredRun, StoreError, read_run
+from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstance, StoredTrial
 from deadheat.workload import HELLO
 

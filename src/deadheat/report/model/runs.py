@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from deadheat.errors import DeadheatError
-from deadheat.report import format
-from deadheat.store import Store, StoreError
+from deadheat import numbers
+from deadheat.errors import DeadheatError, StoreError
+from deadheat.foreign_text import one_line
+from deadheat.store import Store
 from deadheat.store.listing import RunSummary, run_ids, run_summaries
 from deadheat.store.run_argument import short_id
 
@@ -60,12 +61,12 @@ def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str
     """The runs as text, one line each. `names` has the contenders of each run by its id."""
     rows = [
         (
-            format.plain(run.run_id),
-            format.moment(run.started_at),
+            one_line(run.run_id),
+            numbers.moment(run.started_at),
             state_text(run),
-            format.plain(run.protocol, 20),
-            format.count(run.contenders, "contender"),
-            format.count(run.trials, "trial"),
+            one_line(run.protocol, 20),
+            numbers.count(run.contenders, "contender"),
+            numbers.count(run.trials, "trial"),
             _some_names(names.get(run.run_id, ())),
         )
         for run in runs
@@ -85,7 +86,7 @@ def state_text(run: RunSummary) -> str:
 
 
 def _some_names(names: Sequence[str]) -> str:
-    shown = [format.plain(name, 40) for name in names[:NAMED]]
+    shown = [one_line(name, 40) for name in names[:NAMED]]
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
     return ", ".join([*shown, *more])
 

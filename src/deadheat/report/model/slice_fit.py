@@ -86,7 +86,7 @@ def _worked_out(
     every = [trial for own in trials.values() for trial in own]
     return AllSlices(
         names=names,
-        fit=fit_slices(slices_of(counted.slices, names)),
+        fit=fit_slices(slices_of(counted, names)),
         settlings=tuple(
             (counted.owners[instance], finding) for instance, finding in counted.settlings.items()
         ),

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.inflate import parse
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
 
@@ -48,7 +48,7 @@ class AllSlices:
         """What `to_text` wrote."""
         values = parse(text)
         fit = _arrays(values["fit"])
-        fit["estimate"] = Estimate(**_arrays(fit["estimate"]))
+        fit["estimate"] = EffectEstimate(**_arrays(fit["estimate"]))
         return cls(
             names=tuple(values["names"]),
             fit=ModelFit(**fit),

@@ -17,7 +17,7 @@ from deadheat.report.model.evidence import (
     LinkLosses,
     PublishedRow,
     RawOutput,
-    Recovery,
+    RecoveryRecord,
 )
 from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
@@ -205,7 +205,7 @@ class ContenderView:
     build: Build | None = None
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
-    recoveries: tuple[Recovery, ...] = ()
+    recoveries: tuple[RecoveryRecord, ...] = ()
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat import numbers
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.profile import Profile, Share, profile
 from deadheat.report.formats.shapes import Groups, by_cores, by_language, framework
@@ -29,7 +29,7 @@ class Chart:
     """The geometry of the bars, in pixels."""
 
     view: RunView
-    level: Level
+    level: LevelAnalysis
     named: Callable[[Standing], str]
     left: float
     scale: float  # pixels for each request/s
@@ -90,10 +90,10 @@ def _draw_groups(
     return with_footer(view, analysis, title, parts, y + 48, whiskers=True)
 
 
-def _title(view: RunView, level: Level) -> str:
+def _title(view: RunView, level: LevelAnalysis) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
-    at = format.count(level.connections, "connection")
+    at = numbers.count(level.connections, "connection")
     return f"Requests/s at {at}, {view.protocol.label}; no server is ranked."
 
 
@@ -136,7 +136,7 @@ def _length(view: RunView, standing: Standing) -> float:
     return standing.cell.rate_per_s(view.aggregate) or 0.0
 
 
-def _ends(view: RunView, level: Level, standing: Standing) -> tuple[float, float]:
+def _ends(view: RunView, level: LevelAnalysis, standing: Standing) -> tuple[float, float]:
     """The whisker's ends as rates: the interval of the ratio to the leader if there is a ranking,
     else the slowest and the fastest trial."""
     length = _length(view, standing)
@@ -155,7 +155,7 @@ def _is_unknown(standing: Standing) -> bool:
     if standing.row is None or not standing.ranked:
         return False
     ratio = standing.row.ratio_to_leader
-    return not format.is_known(ratio.low, ratio.high)
+    return not numbers.is_known(ratio.low, ratio.high)
 
 
 def _axis(chart: Chart, most: float, y: float) -> list[str]:
@@ -197,7 +197,7 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
     for place, (level, color) in enumerate(zip(overview.levels, colors, strict=True)):
         x = left + place * (width + GAP)
         parts.append(svg.text(x, top - 18, level.workload, weight=600, longest=24))
-        at = format.count(level.connections, "connection")
+        at = numbers.count(level.connections, "connection")
         parts.append(svg.text(x, top - 5, at, fill=svg.MUTED, size=11))
         parts.append(svg.line(x, top, x, bottom, svg.LINE))
         for number, row in enumerate(overview.rows):
@@ -208,14 +208,14 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
 
 
 def _profile_title(overview: Profile) -> str:
-    names = format.listing([level.workload for level in overview.levels])
+    names = numbers.listing([level.workload for level in overview.levels])
     return f"Rate as a share of the best, on {names}"
 
 
 def _share_bar(share: Share | None, x: float, middle: float, width: float, color: str) -> list[str]:
     """The share in percent behind its bar; a dash where there is none."""
     if share is None or share.ratio is None:
-        return [svg.text(x + 4, middle + 4.5, format.NONE, fill=svg.MUTED, size=11)]
+        return [svg.text(x + 4, middle + 4.5, numbers.NONE, fill=svg.MUTED, size=11)]
     room = width - 34  # for the figure
     length = room * min(share.ratio, 1.0)
     shape = (x, middle - SHARES_BAR / 2, length, SHARES_BAR)

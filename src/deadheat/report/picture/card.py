@@ -2,8 +2,10 @@
 
 import textwrap
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, Standing
 from deadheat.report.findings.versus import Versus, chosen_versus, name_of
 from deadheat.report.formats.tables import rank
@@ -88,7 +90,7 @@ def _ends(versus: Versus) -> tuple[float | None, float | None]:
     if versus.pair is None:
         return None, None
     ratio = versus.pair.ratio
-    known = format.is_known(ratio.low, ratio.high)
+    known = numbers.is_known(ratio.low, ratio.high)
     return (1 / ratio.high, 1 / ratio.low) if known else (None, None)
 
 
@@ -97,20 +99,20 @@ def _rate(view: RunView, standing: Standing) -> float:
 
 
 def _figures(view: RunView, standing: Standing) -> str:
-    figures = f"{format.rate(standing.cell.rate_per_s(view.aggregate))} requests/s"
+    figures = f"{numbers.rate(standing.cell.rate_per_s(view.aggregate))} requests/s"
     p99_us = standing.cell.service["p99"]
     if p99_us is not None:
-        figures += f", p99 {format.milliseconds(p99_us)} ms"
+        figures += f", p99 {numbers.milliseconds(p99_us)} ms"
     return figures if standing.ranked else f"({figures}) not ranked"
 
 
 def _footer(view: RunView, versus: Versus) -> list[str]:
     server = next((host for host in view.hosts if host.role == "server"), None)
     return [
-        f"{format.plain(str(Level(view.workload, versus.connections)), 60)}, "
-        f"{format.count(view.server_cpus, 'server CPU')}, closed loop; "
-        f"{format.moment(view.started_at)}, run {view.run_id}",
-        format.plain(format.machine(server.fingerprint) if server else "unknown machine", 100),
+        f"{one_line(str(Level(view.workload, versus.connections)), 60)}, "
+        f"{numbers.count(view.server_cpus, 'server CPU')}, closed loop; "
+        f"{numbers.moment(view.started_at)}, run {view.run_id}",
+        one_line(wording.machine(server.fingerprint) if server else "unknown machine", 100),
     ]
 
 
@@ -150,5 +152,5 @@ def badge(label: str, verdict: str, color: str) -> str:
         svg.text(left / 2, base, label, anchor="middle", fill=svg.GROUND, size=11),
         svg.text(left + right / 2, base, verdict, anchor="middle", fill=svg.GROUND, size=11),
     ]
-    words = format.plain(f"{label}: {verdict}")
+    words = one_line(f"{label}: {verdict}")
     return svg.document(BADGE_HEIGHT, words, parts, round(left + right, 1))

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import svg
@@ -123,7 +123,7 @@ def draw_latency(view: RunView, analysis: Analysis) -> str | None:
     shown = [line for line in shown if line.points]
     if not shown:
         return None
-    at = format.count(analysis.main.connections, "connection")
+    at = numbers.count(analysis.main.connections, "connection")
     title = f"Service time at {at}, closed loop"
     if len(measured) > LATENCIES_MAX:
         title += f": the first {LATENCIES_MAX} of {len(measured)}"
@@ -174,14 +174,14 @@ def draw_decay(view: RunView, analysis: Analysis) -> str | None:
         return None
     shown = [
         Line(
-            name=f"{100 * share[-1]:.0f} % {name}",
+            name=f"{numbers.percent(share[-1], 0)} {name}",
             points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
             color=svg.PALETTE[1] if fell(share) else svg.MUTED,
         )
         for name, share in by_loss[:DECAYS_MAX]
     ]
     decayed = sum(fell(share) for _, share in by_loss)
-    of = format.count(len(by_loss), "server")
+    of = numbers.count(len(by_loss), "server")
     title = f"{decayed or 'None'} of {of} ended a start more than 10 % below its first trial"
     if controls:
         title += ", beside the controls"

@@ -9,8 +9,10 @@ import importlib
 import textwrap
 from collections.abc import Sequence
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import LINE_MAX, one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.workload import HELLO
@@ -61,7 +63,7 @@ def document(height: float, title: str, parts: Sequence[str], width: float = WID
 
 def title(words: str) -> list[str]:
     """A heading, wrapped into lines."""
-    lines = textwrap.wrap(format.plain(words), TITLE_CHARS)
+    lines = textwrap.wrap(one_line(words), TITLE_CHARS)
     return [text(16, 28 + 22 * i, line, size=16, weight=600) for i, line in enumerate(lines)]
 
 
@@ -70,9 +72,9 @@ def title_height(lines: Sequence[str]) -> float:
     return 22.0 * len(lines) + 16
 
 
-def plain(text: str, longest: int = format.TEXT_MAX) -> str:
+def plain(text: str, longest: int = LINE_MAX) -> str:
     """Foreign text on one line, without markup or direction characters."""
-    return html.escape(format.plain(text, longest))
+    return html.escape(one_line(text, longest))
 
 
 def text(
@@ -84,7 +86,7 @@ def text(
     fill: str = INK,
     size: float = 13,
     weight: int = 400,
-    longest: int = format.TEXT_MAX,
+    longest: int = LINE_MAX,
 ) -> str:
     """`y` is the baseline."""
     return (
@@ -164,9 +166,9 @@ def with_footer(
     """
     server = next((host for host in view.hosts if host.role == "server"), None)
     lines = [
-        f"{_load(view, analysis, workloads)}; {format.moment(view.started_at)}, run {view.run_id}",
+        f"{_load(view, analysis, workloads)}; {numbers.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
-        format.machine(server.fingerprint) if server else "unknown machine",
+        wording.machine(server.fingerprint) if server else "unknown machine",
     ]
     footer = [
         text(16, y + STEP * i, words, fill=MUTED, size=11, longest=125)
@@ -177,7 +179,7 @@ def with_footer(
 
 def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
     protocol = view.protocol.name
-    connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
+    connections = numbers.count(analysis.main.connections, "connection") if analysis.levels else ""
     if workloads is None and (len(view.workloads) > 1 or view.workload != HELLO):
         workloads = f"workload {view.workload}"
     return ", ".join(filter(None, [f"protocol {protocol}", workloads, connections]))
@@ -187,7 +189,7 @@ def _whiskers(analysis: Analysis) -> str:
     ranking = analysis.main.ranking
     if ranking is None:
         return "whiskers: the slowest and the fastest trial; hatched: no valid trial"
-    confidence = format.percent(ranking.level.confidence, 0)
+    confidence = numbers.percent(ranking.level.confidence, 0)
     return (
         f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
         "a fading line: unknown; hatched: not ranked"

@@ -1,18 +1,19 @@
-"""Builds and inspects servers in turn, for `verify`."""
+"""Inspections of many servers in turn, and the file that keeps them for a later call."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Selection, Server
-from deadheat.cli.kept_inspections import KeptInspections
+from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.review import FREEZE_S, freeze_faults
 from deadheat.measure.world import World
-from deadheat.report.format import count
 from deadheat.workload import Workload
 
 FROZEN_TOGETHER = 16  # instances, which need memory at the same time
@@ -22,6 +23,51 @@ UNREACHABLE = re.compile(
     r"|Network is unreachable|No route to host|UnknownHostException|Unknown host"
     r"|ENOTFOUND|EAI_AGAIN|nxdomain"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInspections:
+    """The inspections in the file of --output, by name; `path` is None without one."""
+
+    path: Path | None
+    rows: dict[str, Inspection]
+
+    @classmethod
+    def read(cls, path: Path | None) -> "KeptInspections":
+        """Raises `DeadheatError` for another kind of file, which must not be overwritten."""
+        if path is None or not path.exists():
+            return cls(path, {})
+        try:
+            rows = [Inspection.from_json(row) for row in json.loads(path.read_text("utf-8"))]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DeadheatError(
+                f"--output {path}: not a file of `deadheat verify -o`: {error!r}",
+                "choose another file, or remove this one",
+            ) from error
+        return cls(path, {row.name: row for row in rows})
+
+    @property
+    def all(self) -> list[Inspection]:
+        return [self.rows[name] for name in sorted(self.rows)]
+
+    def of(
+        self, selection: Selection, build_key: str | None, levels: tuple[int, ...]
+    ) -> Inspection | None:
+        """The kept inspection of this build, source and load, if the server worked; else None."""
+        row = self.rows.get(selection.name)
+        if row is None or row.fault is not None:
+            return None
+        if (row.build_key, row.source_key) != (build_key, selection.source_key):
+            return None
+        return row if set(map(str, levels)) <= set(row.served) else None
+
+    def add(self, inspection: Inspection) -> None:
+        self.rows[inspection.name] = inspection
+        if self.path is not None:
+            text = json.dumps([row.to_json() for row in self.all], indent=1) + "\n"
+            unfinished = self.path.with_suffix(".part")
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(self.path)
 
 
 def inspect_all(
@@ -57,7 +103,8 @@ def inspect_all(
             else:
                 yield inspection
         if to_freeze:
-            listen(Progress(f"{count(len(to_freeze), 'server')} frozen for {FREEZE_S:g} s"))
+            servers = "1 server" if len(to_freeze) == 1 else f"{len(to_freeze)} servers"
+            listen(Progress(f"{servers} frozen for {FREEZE_S:g} s"))
             faults = freeze_faults(world, [candidate for candidate, _ in to_freeze])
             for (_, inspection), fault in zip(to_freeze, faults, strict=True):
                 yield replace(inspection, frozen_s=FREEZE_S, fault=fault)

@@ -1,18 +1,15 @@
-"""Before a race: how quiet the machine is. A busy one is awaited, or the user decides."""
+"""Before a race: how quiet its machines are. A busy one is awaited, or the user decides."""
 
-import sys
 from collections.abc import Callable
 
-import click
-
-from deadheat.duration import spell_duration
+from deadheat import numbers
 from deadheat.errors import Unmeasurable
 from deadheat.host import Host
 from deadheat.host.cpu_time import Quietness, read_quietness
 from deadheat.measure.world import World, by_role
 from deadheat.output import echo
 
-PAUSE_S = 4.0  # between two readings
+BETWEEN_READINGS_S = 4.0
 HINT = "end other programs (`top -o %CPU` lists them), or use --wait-quiet=DURATION"
 
 
@@ -48,24 +45,17 @@ def _require_quiet(
         raise Unmeasurable("not measured: the machine is busy", HINT)
 
 
-def asker() -> Callable[[str], bool] | None:
-    """A question on the terminal; None if there is no one to ask."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-    return lambda question: click.confirm(question, default=True, err=True)
-
-
 def _wait(host: Host, cpus: tuple[int, ...], wait_s: float, reading: Quietness) -> Quietness | None:
     """Read until the machine is quiet. Raises `Unmeasurable` if it does not get quiet in time."""
     begun_s = host.now_s()
-    echo(f"{reading}; waiting up to {spell_duration(wait_s)} until it is quiet", err=True)
+    echo(f"{reading}; waiting up to {numbers.duration(wait_s)} until it is quiet", err=True)
     latest: Quietness | None = reading
     while latest is not None and latest.busy:
         if host.now_s() - begun_s >= wait_s:
             raise Unmeasurable(
-                f"--wait-quiet: after {spell_duration(wait_s)} {latest}",
+                f"--wait-quiet: after {numbers.duration(wait_s)} {latest}",
                 "end other programs (`top -o %CPU` lists them), or wait for longer",
             )
-        host.sleep(PAUSE_S)
+        host.sleep(BETWEEN_READINGS_S)
         latest = read_quietness(host, cpus)
     return latest

@@ -1,7 +1,7 @@
-// Numbers, readings, and foreign text as the other report formats write them.
-// tests/report/format_cases.json tests this file and its Python counterpart.
+// Numbers, durations, intervals and lists as short texts, as src/deadheat/numbers.py writes them.
+// tests/number_cases.json tests both.
 
-/** @import { FailedGate, Ratio } from "../build/document" */
+/** @import { FailedGate } from "../build/document" */
 
 /** @typedef {FailedGate["unit"]} Unit */
 
@@ -14,10 +14,10 @@ const HOUR_MIN = 60;
 const UNKNOWN_FACTOR = 30;
 
 /**
- * Foreign text with control and direction characters escaped, as Python's `repr` does.
+ * Foreign text with its line breaks and tabs, and every other hidden character escaped.
  * @param {string} text
  */
-export function plain(text) {
+export function printable(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (char) => {
     if (char === "\n" || char === "\t") return char;
     const code = /** @type {number} */ (char.codePointAt(0));
@@ -50,7 +50,7 @@ export const mebibytes = optional((bytes) => grouped(bytes / MIB, bytes < 10 * M
 export const integer = optional((number) => grouped(number, 0));
 
 /** `4.0 %`, from a share of 1. */
-export const percent = optional((share) => `${fixed(100 * share, 1)} %`);
+export const percent = optional((share) => `${grouped(100 * share, 1)} %`);
 
 /**
  * `1 trial`, `2 trials`.
@@ -100,6 +100,13 @@ export const duration = optional((s) => {
 });
 
 /**
+ * A tick of an axis: `250` or `12.5k`.
+ * @param {number} value
+ */
+export const tick = (value) =>
+  value >= 1000 ? `${significant(value / 1000)}k` : significant(value);
+
+/**
  * Microseconds in the largest unit that keeps the number at 1 or more.
  * @param {number} us
  */
@@ -131,7 +138,7 @@ export function rank({ rank_low: low, rank_high: high }) {
 
 /**
  * Whether the interval of a ratio is narrow enough to say something.
- * @param {Ratio} ratio
+ * @param {{ low: number | null, high: number | null }} ratio
  */
 export const isKnown = ({ low, high }) =>
   low !== null && high !== null && high <= UNKNOWN_FACTOR * low;
@@ -139,11 +146,11 @@ export const isKnown = ({ low, high }) =>
 /**
  * `75.9 [66.6–86.6]`: percent of the leader's rate, with its interval; `75.9 [unknown]` if it is
  * too wide to say anything, and only `75.9` for what has no rank.
- * @param {Ratio | null | undefined} ratio
+ * @param {{ ratio: number | null, low: number | null, high: number | null } | null | undefined} ratio
  * @param {boolean} ranked
  */
 export function ofLeader(ratio, ranked) {
-  if (!ratio) return NONE;
+  if (!ratio || ratio.ratio === null) return NONE;
   if (ratio.low === 1 && ratio.high === 1) return "100";
   const text = fixed(100 * ratio.ratio, 1);
   if (!isKnown(ratio)) return ranked ? `${text} [unknown]` : text;
@@ -195,12 +202,12 @@ function significant(value) {
 }
 
 /**
- * As Python rounds: exactly half goes to the even digit, where `toFixed` goes away from zero.
+ * A number with this many decimals, as Python rounds: exactly half goes to the even digit, where `toFixed` goes away from zero.
  * A double that lies exactly between two of its roundings is a multiple of 2^-(decimals + 1).
  * @param {number} value
  * @param {number} decimals
  */
-function fixed(value, decimals) {
+export function fixed(value, decimals) {
   const longer = value.toFixed(decimals + 1);
   const half = longer.endsWith("5") && Number.isInteger(value * 2 ** (decimals + 1));
   const rounded = value.toFixed(decimals);

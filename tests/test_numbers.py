@@ -1,6 +1,7 @@
-"""Figures and foreign text as words: the cases are also those of web/test/format.test.js."""
+"""Numbers and foreign text as short texts: web/test/numbers.test.js has the same cases."""
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -8,20 +9,23 @@ from typing import Any
 
 import pytest
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line, printable
 
-CASES = json.loads(Path(__file__).with_name("format_cases.json").read_text(encoding="utf-8"))
+SOURCE = Path(numbers.__file__).parent
+CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
 FUNCTIONS: dict[str, Callable[..., object]] = {
-    "plain": format.plain,
-    "rate": format.rate,
-    "figure": format.figure,
-    "milliseconds": format.milliseconds,
-    "microseconds": format.microseconds,
-    "mebibytes": format.mebibytes,
-    "percent": format.percent,
-    "count": format.count,
-    "duration": format.duration,
-    "reading_and_limit": lambda *values: list(format.reading_and_limit(*values)),
+    "printable": printable,
+    "rate": numbers.rate,
+    "figure": numbers.figure,
+    "milliseconds": numbers.milliseconds,
+    "microseconds": numbers.microseconds,
+    "mebibytes": numbers.mebibytes,
+    "percent": numbers.percent,
+    "of_leader": numbers.of_leader,
+    "count": numbers.count,
+    "duration": numbers.duration,
+    "reading_and_limit": lambda *values: list(numbers.reading_and_limit(*values)),
     "shell": shlex.join,
 }
 
@@ -40,11 +44,11 @@ def test_formats_as_the_page_does(name: str, values: list[Any], text: object) ->
 
 @pytest.mark.parametrize(("text", "shown"), [("a\nb\tc", "a b c"), ("x" * 400, "x" * 300 + "…")])
 def test_foreign_text_is_one_line_and_cut(text: str, shown: str) -> None:
-    assert format.plain(text) == shown
+    assert one_line(text) == shown
 
 
 def test_listings() -> None:
-    assert [format.listing(["a", "b", "c"][:n]) for n in range(4)] == [
+    assert [numbers.listing(["a", "b", "c"][:n]) for n in range(4)] == [
         "",
         "a",
         "a and b",
@@ -56,7 +60,7 @@ def test_listings() -> None:
     ("cpus", "shown"), [([], ""), ([3], "3"), ([0, 1, 2, 3, 6], "0-3,6"), ([5, 0, 1], "0-1,5")]
 )
 def test_cpus_are_ranges(cpus: list[int], shown: str) -> None:
-    assert format.ranges(cpus) == shown
+    assert numbers.ranges(cpus) == shown
 
 
 @pytest.mark.parametrize(
@@ -72,4 +76,16 @@ def test_an_interval_that_begins_at_equality_excludes_it(
     low: float, high: float, shown: tuple[str, str]
 ) -> None:
     """A pair that is separated step by step has an interval that ends at 1: `[0, 33]` denied it."""
-    assert format.ends(low, high) == shown
+    assert numbers.ends(low, high) == shown
+
+
+def test_only_one_module_writes_percentages() -> None:
+    """`3%` in a message, and `3 %` in the next."""
+    written = re.compile(r"\{[^{}]*:[^{}]*%\}|\{100 \* [^{}]*:[^{}]*\} %")
+    places = [
+        f"{path.relative_to(SOURCE)}: {match[0]}"
+        for path in SOURCE.rglob("*.py")
+        if path != SOURCE / "numbers.py"
+        for match in written.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert places == ["campaign/calibrate.py: {s:.0%}"], "a name of a server, and no text"

@@ -1,4 +1,4 @@
-"""The user's own servers: `deadheat.cli.own`."""
+"""The user's own servers: a command, and URLs of running servers."""
 
 import re
 import sys
@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.own import OwnServers
 from deadheat.errors import DeadheatError
-from deadheat.measure.contender import Contender
+from deadheat.measure.contender import Contender, OwnServers
 from deadheat.measure.lifecycle import Instance
 from deadheat.protocol import AloneProtocol
 
