@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from deadheat.home import home
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.bundle import export_run
-from deadheat.store.store import home
 
 ROOT = Path(__file__).parents[1]
 HOST = re.compile(r"https?://([^/\s\"']+)")

@@ -7,7 +7,9 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-from deadheat.store import Gate, Store, TrialRecord
+from deadheat.host.fingerprint import Fingerprint
+from deadheat.protocol import protocol_of
+from deadheat.store import Conclusion, Gate, Store, TrialRecord
 from deadheat.store.bundle import open_bundle
 
 RUNS = 200
@@ -57,23 +59,23 @@ def read(bundle: Path) -> Model:
 def add_run(store: Store, model: Model, contenders: int, trials: int) -> None:
     """One run: the model's contenders under new names, taking turns in its trials."""
     run_id = store.begin_run(
-        protocol=json.loads(model.run["protocol"]),
+        protocol=protocol_of(json.loads(model.run["protocol"])),
         command=json.loads(model.run["command"]),
         seed=model.run["seed"],
         deadheat_version=model.run["deadheat_version"],
         generator_version=model.run["generator_version"],
     )
     for host in model.hosts:
-        store.add_host(
-            run_id, host["role"], json.loads(host["cpus"]), json.loads(host["fingerprint"])
-        )
+        fingerprint = Fingerprint.model_validate_json(host["fingerprint"])
+        store.add_host(run_id, host["role"], json.loads(host["cpus"]), fingerprint)
     turns = [
         _Contender(store, model, run_id, position, position // len(model.contenders))
         for position in range(contenders)
     ]
     for number, turn in zip(range(trials), cycle(turns), strict=False):
         turn.trial(block=number // contenders + 1)
-    store.end_run(run_id, "complete", json.loads(model.run["conclusion"]))
+    conclusion = Conclusion.model_validate(json.loads(model.run["conclusion"]))
+    store.end_run(run_id, "complete", conclusion)
 
 
 class _Contender:

@@ -24,13 +24,13 @@ from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Server, choose, find_root, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event
+from deadheat.home import home
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.inspection import load_server
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
-from deadheat.store import home
 
 CONNECTIONS = 64
 LOAD_S = 2.0

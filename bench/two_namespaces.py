@@ -28,6 +28,7 @@ from pathlib import Path
 
 from deadheat.catalog import find_root
 from deadheat.cli.endings import ExitCode
+from deadheat.host.local import LocalHost
 from deadheat.measure.world import split_cpus
 from deadheat.protocol import load_protocol
 from deadheat.report import load_view
@@ -143,9 +144,10 @@ def newest(home: Path) -> str:
 
 def measure(place: Place, replay: Replay, limit_s: float, output: Path) -> None:
     """Run the pair, and write its bundles and its audit."""
-    allowed = sorted(os.sched_getaffinity(0))
+    with LocalHost() as host:
+        here = host.fingerprint()
     threads = load_protocol(find_root(), replay.protocol).threads
-    server_cpus, load_cpus = split_cpus({"cpu": {"allowed": allowed}}, threads, crowded=True)
+    server_cpus, load_cpus = split_cpus(here, threads, crowded=True)
     with ExitStack() as context:
         folder = Path(context.enter_context(tempfile.TemporaryDirectory()))
         with on_cpus(server_cpus):  # of the sshd there, and of all that its sessions start

@@ -16,12 +16,13 @@ ROOMS = (
         "report",
         "campaign",
         "measure",
+        "store",
         "build",
         "protocol",
         "workload",
         "catalog",
     ),
-    *("load", "host", "store", "stats"),
+    *("load", "host", "stats"),
 )
 REPORT_ROOMS = ("picture", "formats", "findings", "model")
 LINES_MAX = 500

@@ -40,3 +40,7 @@ class Unmeasurable(DeadheatError):
     """
 
     run_id: str | None = None
+
+
+class StoreError(DeadheatError):
+    """The store cannot be opened, read or written."""

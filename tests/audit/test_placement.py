@@ -7,19 +7,20 @@ import pytest
 from deadheat.audit.placement import SAME_MACHINE, placement_of, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.audit.sections import heading
+from deadheat.host.fake import FINGERPRINT
+from deadheat.host.fingerprint import FarHost, LinkSpeed
 from tests.audit.made import contender, protocol, replay
 
-MACHINE = {"cpu": {"model": "a CPU", "logical": 2}, "memory_total_bytes": 1 << 30}
-NETWORK = {"round_trip_us": 60.0, "bytes_per_s": 1e9}
+NETWORK = LinkSpeed(round_trip_us=60.0, bytes_per_s=1e9)
 
 
 def on_one_host(run_id: str = "one", **rates: float) -> Replay:
-    return _replay(run_id, {"server": MACHINE, "load": MACHINE}, rates)
+    return _replay(run_id, {"server": FINGERPRINT, "load": FINGERPRINT}, rates)
 
 
 def on_two_hosts(run_id: str = "two", same_machine: bool = False, **rates: float) -> Replay:
-    link = {"agent_round_trip_us": 500.0, "network": NETWORK, "same_machine": same_machine}
-    hosts = {"server": {**MACHINE, "link": link}, "load": MACHINE}
+    link = FarHost(agent_round_trip_us=500.0, network=NETWORK, same_machine=same_machine)
+    hosts = {"server": FINGERPRINT.model_copy(update={"link": link}), "load": FINGERPRINT}
     return _replay(run_id, hosts, rates, target="http://192.168.10.10:4000/")
 
 

@@ -150,7 +150,10 @@ def test_jobs_are_limited_by_cpus_and_memory(
 ) -> None:
     host = FakeHost()
     sample = host.sample(0.0, ())
-    monkeypatch.setattr(host, "fingerprint", lambda: {"cpu": {"allowed": list(range(cpus))}})
+    fingerprint = host.fingerprint()
+    cpu = fingerprint.cpu.model_copy(update={"allowed": tuple(range(cpus))})
+    known = fingerprint.model_copy(update={"cpu": cpu})
+    monkeypatch.setattr(host, "fingerprint", lambda: known)
     monkeypatch.setattr(
         host, "sample", lambda *_: replace(sample, memory_available_bytes=available_gib << 30)
     )

@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.campaign.standings import Standings
 from deadheat.host import Sample
-from deadheat.protocol import stored_protocol
+from deadheat.protocol import protocol_of
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import alone, fixed, sliced
 
@@ -160,7 +160,7 @@ def test_the_machine_and_the_command_are_kept(fake: FakeWorld) -> None:
     assert hosts == [{"role": "load", "cpus": "[1]"}, {"role": "server", "cpus": "[0]"}]
     (run,) = fake.rows("SELECT command, protocol FROM run")
     assert json.loads(run["command"]) == ["deadheat", "run"]
-    assert stored_protocol("made", json.loads(run["protocol"])) == fixed(awake=True)
+    assert protocol_of(json.loads(run["protocol"])) == fixed(awake=True)
     (build, *_) = fake.rows("SELECT server, files, toolchains FROM build ORDER BY id")
     assert build["server"] == "fast"
     assert "main.c" in json.loads(build["files"])

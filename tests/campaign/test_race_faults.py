@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.host import Completed, Exited, HostError
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
-from deadheat.store import Store, StoreError, TrialRecord
+from deadheat.store import Store, TrialRecord
 from deadheat.store.run_argument import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed, sliced

@@ -8,6 +8,8 @@ import pytest
 
 from deadheat.campaign.resolve import fit_to, resolve, too_few
 from deadheat.errors import DeadheatError
+from deadheat.host.fake import FINGERPRINT
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.protocol import AloneProtocol
 from tests.audit.made import protocol
 from tests.campaign.fake_world import FakeWorld
@@ -20,8 +22,9 @@ SYSCTL = {
 }
 
 
-def machine(open_files: int = 65_536, sysctl: dict[str, str] | None = None) -> dict[str, Any]:
-    return {"open_files_hard": open_files, "sysctl": SYSCTL | (sysctl or {})}
+def machine(open_files: int = 65_536, sysctl: dict[str, str] | None = None) -> Fingerprint:
+    limits = {"open_files_hard": open_files, "sysctl": SYSCTL | (sysctl or {})}
+    return FINGERPRINT.model_copy(update=limits)
 
 
 def landshark(**values: Any) -> AloneProtocol:

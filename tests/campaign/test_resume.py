@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from deadheat.campaign.resume import load_unfinished
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
-from deadheat.store import Store, StoreError
+from deadheat.store import Conclusion, Store
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed
 from tests.campaign.test_alone import places, starts
@@ -188,8 +188,8 @@ def test_a_run_that_another_process_took_is_not_taken_twice(fake: FakeWorld) -> 
     (before,) = fake.rows("SELECT writer FROM run")
     with Store(fake.path) as store:
         with pytest.raises(StoreError, match="just been resumed"):
-            store.reopen_run(run_id, "another's", {})
-        store.reopen_run(run_id, before["writer"], {"resumed": []})
+            store.reopen_run(run_id, "another's", Conclusion())
+        store.reopen_run(run_id, before["writer"], Conclusion())
     assert fake.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
 
 
@@ -229,7 +229,7 @@ def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> No
 def test_refuses_a_run_that_cannot_go_on(fake: FakeWorld, command: list[str], error: str) -> None:
     with Store(fake.path) as store:
         run_id = store.begin_run(
-            protocol=alone().model_dump(),
+            protocol=alone(),
             command=command,
             seed=1,
             deadheat_version="0",

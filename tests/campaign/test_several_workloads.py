@@ -22,6 +22,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
+from deadheat.stats.decision import Verdict
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, name_of, workload_of
@@ -320,10 +321,13 @@ def test_an_extension_keeps_the_verdicts_of_each_workload(fake: FakeWorld) -> No
     fake.rates_on = {("quick", "deep"): 890, ("deft", "deep"): 900}
     run_id = fake.conduct(protocol(controls=False, stopping={**SHORT, "margin": 0.001}))
     with Store(fake.path) as store:
-        decided = verdicts_of(load_view(store, run_id))
+        levels = list(verdicts_of(load_view(store, run_id)))
+    decided = {level: {("quick", "deft"): Verdict.SEPARATED} for level in levels}
     fake.resume(run_id, lambda left: left.extended(10, decided))
     stored = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
-    assert set(stored["decided"]) == {level.key for level in decided}
+    kept = {(pair["workload"], pair["connections"]) for pair in stored["decided"]}
+    assert kept == {(level.workload, level.connections) for level in levels}
+    assert len(kept) > 1
 
 
 def test_latency_is_measured_on_each_workload(fake: FakeWorld) -> None:

@@ -59,7 +59,7 @@ def test_import_rejects_a_run_that_cannot_be_reported(
     plain = repacked(bundle, "UPDATE run SET protocol = '[]'")
     ended = deadheat("import", str(plain), "--store", str(tmp_path / "other.sqlite"))
     assert ended.code == 1
-    assert "cannot be reported: " in ended.err
+    assert "protocol cannot be read: " in ended.err
     assert not (tmp_path / "other.sqlite").exists()
 
 

@@ -16,7 +16,7 @@ import pytest
 from deadheat.build.image import ContainerTool, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
-from deadheat.campaign.capacity import Capacity, Objective
+from deadheat.campaign.capacity import Objective
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import load_server, selection
 from deadheat.cli import capacity
@@ -30,6 +30,7 @@ from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from deadheat.protocol import SearchProtocol
+from deadheat.store import Capacity
 from tests.cli.conftest import Deadheat
 from tests.host.support import eventually
 

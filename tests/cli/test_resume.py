@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.load import find_engine
-from deadheat.store import Store
+from deadheat.store import Conclusion, Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import BRIEF, HERE, rows
 from tests.report.made import MadeRun
@@ -146,7 +146,7 @@ def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None
     assert deadheat("run", *BRIEF, "--", *own).ran
     (run,) = rows(home, "SELECT id FROM run")
     with Store(home / "runs.sqlite") as store:
-        store.end_run(run["id"], "interrupted", {})
+        store.end_run(run["id"], "interrupted", Conclusion())
     ended = deadheat("resume")
     assert ended.code == 1
     assert "does not have the start command of" in ended.err

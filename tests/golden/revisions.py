@@ -7,8 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.golden.command_line import CommandLine, Output, session
-from tests.golden.stored import SETTLE
-from tests.report.made import made_run
+from tests.report.made import SETTLE, made_run
 
 WRITTEN = ["--comment", "comment.md", "--junit", "junit.xml"]
 

@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.store import Gate
-from tests.report import made
-from tests.report.made import MadeRun, failed, histogram, made_run
+from tests.report.made import QUICK, SETTLE, MadeRun, failed, histogram, made_run
 from tests.report.sliced import SLICED, sliced_race
 
-SETTLE = {**made.SETTLE, "warmup": {"kind": "none"}}
-QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
 WORKLOADS = {**SETTLE, "workloads": [{"name": "hello"}, {"name": "route"}]}
 LOST = Gate("retransmits", False, 19.1, 2.13, "per_10k", "segments were lost: see the network")
 BUNDLES = Path(__file__).resolve().parents[2] / "docs" / "results"
@@ -173,13 +170,8 @@ def _capacity(run: MadeRun) -> str:
     _searched(run, "beta", 45.0, gates=failed("achieved"))
     holding = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
     none = {"name": "beta", "rate_per_s": 0.0, "above_per_s": 45.0, "trials": 1}
-    conclusion = {
-        "why": "done",
-        "slo": "p99=10ms",
-        "capacities": [capacity | {"trouble": None} for capacity in (holding, none)],
-    }
-    run.store.end_run(run.run_id, "complete", conclusion)
-    return run.run_id
+    capacities = [capacity | {"trouble": None} for capacity in (holding, none)]
+    return run.end(why="done", slo="p99=10ms", capacities=capacities)
 
 
 def _searched(run: MadeRun, name: str, offered_per_s: float, **values: Any) -> None:

@@ -76,7 +76,7 @@ COMPILES = "import time; open('/proc/self/comm', 'w').write('C2 CompilerThread0'
 
 
 def test_compiler_thread_of_a_real_process_moves(host: LocalHost, tmp_path: Path) -> None:
-    allowed = host.fingerprint()["cpu"]["allowed"]
+    allowed = host.fingerprint().cpu.allowed
     process = host.start(python(COMPILES, cpus=tuple(allowed[:1])), log(tmp_path))
     eventually(lambda: host.compiler_busy_s(process) is not None)
     ((pid, _),) = host.members(process)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from deadheat.host import Sample
+from deadheat.host import Sample, fake
 from deadheat.host.doctor import examine
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.machine import Finding, Machine, Tool
 
-CPU = {
+CPU: dict[str, Any] = {
     "model": "Some CPU",
     "logical": 4,
     "allowed": [0, 1, 2, 3],
@@ -19,8 +20,12 @@ CPU = {
     "governors": ["performance"],
     "turbo": False,
     "virtual_machine": False,
+    "packages": 1,
+    "mitigations": {},
     "idle": {"driver": "intel_idle", "wake_up_us": None, "hindrance": None},
 }
+SHARED_CORES = {"driver": "haltpoll", "wake_up_us": None, "hindrance": "shared cores"}
+NOT_PERMITTED = {"driver": "haltpoll", "wake_up_us": None, "hindrance": "not permitted"}
 SYSCTL = {
     "net.core.somaxconn": "4096",
     "net.ipv4.tcp_max_syn_backlog": "4096",
@@ -28,7 +33,8 @@ SYSCTL = {
     "net.ipv4.tcp_tw_reuse": "2",
     "kernel.io_uring_disabled": "0",
 }
-FINGERPRINT = {
+FINGERPRINT: dict[str, Any] = {
+    **fake.FINGERPRINT.to_json(),
     "cpu": CPU,
     "memory_total_bytes": 16 << 30,
     "clocksource": "tsc",
@@ -55,7 +61,8 @@ def machine(
 ) -> Machine:
     """A machine without problems, except for the given readings."""
     base = FINGERPRINT | {"cpu": CPU | dict(cpu or {}), "sysctl": SYSCTL | dict(sysctl or {})}
-    return Machine(base | fingerprint, (sample(0.0), sample(1.0)), (), SWAPS)
+    made = Fingerprint.model_validate(base | fingerprint)
+    return Machine(made, (sample(0.0), sample(1.0)), (), SWAPS)
 
 
 def finding_on(topic: str, examined: Machine) -> Finding:
@@ -78,11 +85,11 @@ def test_a_good_machine_has_only_ok_findings() -> None:
         ("governor", "note", machine({"governors": ["unknown"]}), None),
         ("turbo", "warn", machine({"turbo": True, "model": "Intel Xeon"}), "no_turbo"),
         ("turbo", "warn", machine({"turbo": True, "model": "AMD EPYC"}), "cpufreq/boost"),
-        ("idle cpus", "note", machine({"idle": {"hindrance": "shared cores"}}), None),
+        ("idle cpus", "note", machine({"idle": SHARED_CORES}), None),
         (
             "idle cpus",
             "warn",
-            machine({"idle": {"hindrance": "not permitted"}}),
+            machine({"idle": NOT_PERMITTED}),
             "/dev/cpu_dma_latency",
         ),
         ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),

@@ -91,9 +91,9 @@ def test_without_the_device_idle_cpus_sleep_as_before(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.access(QOS_DEVICE, os.W_OK), reason="needs access to PM QoS")
 def test_the_kernel_holds_idle_cpus_to_what_the_fingerprint_says() -> None:
     with LocalHost() as host:
-        assert host.fingerprint()["cpu"]["idle"]["wake_up_us"] is None
+        assert host.fingerprint().cpu.idle.wake_up_us is None
         host.keep_awake()
-        held_us = host.fingerprint()["cpu"]["idle"]["wake_up_us"]
+        held_us = host.fingerprint().cpu.idle.wake_up_us
         if held_us is None:
             pytest.skip("this kernel has no driver for idle CPUs")
         with QOS_DEVICE.open("rb") as device:  # the strictest latency that any program asks for

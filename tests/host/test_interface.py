@@ -3,8 +3,8 @@
 import pytest
 
 from deadheat.host.agent.network import affinity, cpus_in, interrupts, route_to
+from deadheat.host.fingerprint import Interface
 from deadheat.host.local import LocalHost
-from deadheat.measure.link import LinkInterface
 
 ROUTES = """\
 Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
@@ -66,8 +66,8 @@ def test_the_cpus_that_served_interrupts_are_those_whose_count_rose() -> None:
         "interrupt_targets": [1],
     }
     later = {**reading, "interrupts": {"0": 5, "1": 9, "10": 1}}
-    interface = LinkInterface.of(reading, later)
+    interface = Interface.of(reading, later)
     assert interface is not None
     assert interface.interrupt_cpus == (1, 10)
     assert interface.interrupt_targets == (1,)
-    assert LinkInterface.of(None, later) is None
+    assert Interface.of(None, later) is None

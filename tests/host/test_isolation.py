@@ -46,6 +46,6 @@ def test_its_processes_reach_nothing_outside(isolated: LocalHost) -> None:
         port = str(outside.getsockname()[1])
         assert host.run(python(code, port), timeout_s=60).exit_code == 1
         assert host.run(python("open('/proc/net/route').readlines()[1]"), 60).exit_code == 1
-        assert host.fingerprint()["network"] == "isolated"
+        assert host.fingerprint().network == "isolated"
     with LocalHost(host.containment) as usual:
-        assert "network" not in usual.fingerprint()
+        assert usual.fingerprint().network is None

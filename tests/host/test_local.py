@@ -33,7 +33,7 @@ def wait_for_log(host: LocalHost, path: str, text: str) -> None:
 
 def test_reports_its_containment(host: LocalHost, containment: str) -> None:
     assert host.containment == containment
-    assert host.fingerprint()["containment"] == containment
+    assert host.fingerprint().containment == containment
 
 
 def test_run_returns_output_exit_code_and_time(host: LocalHost) -> None:
@@ -86,12 +86,12 @@ def test_run_sets_environment_folder_and_cpus_and_gives_no_input(
     code = "echo $GREETING; pwd; cat"
     spec = ProcessSpec(["sh", "-c", code], str(tmp_path), {"GREETING": "hello"})
     assert host.run(spec, 60).stdout == f"hello\n{tmp_path}\n"
-    cpu = host.fingerprint()["cpu"]["allowed"][-1]
+    cpu = host.fingerprint().cpu.allowed[-1]
     assert host.run(python(PRINT_CPUS, cpus=[cpu]), 60).stdout == f"[{cpu}]\n"
 
 
 def test_open_files_default_to_the_hard_limit_and_are_clipped_to_it(host: LocalHost) -> None:
-    hard = host.fingerprint()["open_files_hard"]
+    hard = host.fingerprint().open_files_hard
     for wanted, soft in ((None, hard), (64, 64), (hard + 1, hard)):
         limits = host.run(python(PRINT_OPEN_FILES, open_files=wanted), 60).stdout
         assert limits == f"({soft}, {hard})\n"

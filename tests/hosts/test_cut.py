@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deadheat.cli.execution import await_link
 from deadheat.host.ssh import SILENCE_S
-from deadheat.store import Store, StoredRun, read_run
+from deadheat.store import Conclusion, Store, StoredRun, read_run
 from deadheat.store.listing import RunSummary, run_summaries
 from deadheat.store.run_argument import run_argument
 from tests.host.support import eventually
@@ -68,7 +68,7 @@ def test_a_run_goes_on_when_the_link_is_back(bed: Bed, catalog: Path) -> None:
         bed.mend()
         await_more_trials(path, process)
         run = stored_run(path)
-        assert (run.state, run.conclusion) == ("running", {}), "a moment does not end it"
+        assert (run.state, run.conclusion) == ("running", Conclusion()), "a moment does not end it"
         bed.cut()
         eventually(lambda: bed.left() == [], within_s=30)
         acknowledged = trials(path)
@@ -83,8 +83,8 @@ def test_a_run_goes_on_when_the_link_is_back(bed: Bed, catalog: Path) -> None:
     run = stored_run(path)
     assert run.state == "interrupted"
     assert set(acknowledged) <= set(trials(path)), "no stored trial is lost"
-    (resumption,) = run.conclusion["resumed"]
-    assert resumption["trials"] >= len(acknowledged)
+    (resumption,) = run.conclusion.resumed
+    assert resumption.trials >= len(acknowledged)
     eventually(lambda: bed.left() == [], within_s=10)
 
 
@@ -114,8 +114,8 @@ def test_a_run_whose_link_stayed_away_can_be_resumed(bed: Bed, catalog: Path) ->
     assert trials(path)[: len(acknowledged)] == acknowledged
     run = stored_run(path)
     assert run.state == "interrupted"
-    (resumption,) = run.conclusion["resumed"]
-    assert resumption["trials"] == len(acknowledged)
+    (resumption,) = run.conclusion.resumed
+    assert resumption.trials == len(acknowledged)
 
 
 def test_a_link_is_tried_after_the_silence_and_until_the_time_is_over() -> None:

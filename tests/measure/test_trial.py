@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from deadheat.errors import DeadheatError
+from deadheat.host.fake import FINGERPRINT
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.load import Engine, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
@@ -146,12 +148,17 @@ def test_the_limit_of_a_trial_leaves_time_for_its_timeouts() -> None:
     assert spec.limit_s > 4 + 1 + 2 * 5
 
 
+def with_cpus(*allowed: int) -> Fingerprint:
+    cpu = FINGERPRINT.cpu.model_copy(update={"allowed": allowed})
+    return FINGERPRINT.model_copy(update={"cpu": cpu})
+
+
 def test_server_and_client_get_disjoint_cpus() -> None:
-    fingerprint = {"cpu": {"allowed": [0, 2, 3, 7]}}
+    fingerprint = with_cpus(0, 2, 3, 7)
     assert split_cpus(fingerprint, 1) == ([0, 2, 3], [7])
     assert split_cpus(fingerprint, 3) == ([0], [2, 3, 7])
     with pytest.raises(DeadheatError, match="--load-threads 4: 4 CPUs here") as caught:
         split_cpus(fingerprint, 4)
     assert caught.value.hint == "use at most 3"
     with pytest.raises(DeadheatError, match="1 CPU: expected two"):
-        split_cpus({"cpu": {"allowed": [5]}}, 1)
+        split_cpus(with_cpus(5), 1)

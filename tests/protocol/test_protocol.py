@@ -8,12 +8,11 @@ from deadheat.errors import DeadheatError
 from deadheat.protocol import (
     Fixed,
     SliceProtocol,
-    TrialProtocol,
     amend,
     load_as,
     load_protocol,
     protocol_names,
-    stored_protocol,
+    protocol_of,
 )
 
 HERE = Path(__file__).resolve().parents[2]
@@ -126,32 +125,4 @@ def test_protocol_round_trips_through_json(root: Path) -> None:
     """The store keeps a protocol as JSON for reports."""
     protocol = load_protocol(HERE, str(root / "protocols/small.toml"))
     assert protocol == load_protocol(root, "small")
-    assert stored_protocol("made", json.loads(protocol.model_dump_json())) == protocol
-
-
-def test_stored_protocol_without_a_key_names_the_key() -> None:
-    """Regression: the error was pydantic's own, without a hint."""
-    values = load_protocol(HERE, "quick").model_dump()
-    del values["connections"]
-    with pytest.raises(DeadheatError) as caught:
-        stored_protocol("20261120-1", values)
-    assert "pydantic" not in str(caught.value)
-    assert str(caught.value).startswith(
-        "run 20261120-1: its protocol cannot be read: connections: "
-    )
-    assert caught.value.hint is not None
-    assert "deadheat report 20261120-1" in caught.value.hint
-
-
-def test_reads_a_replay_that_was_stored_before_protocols_had_kinds() -> None:
-    values = load_protocol(HERE, "decay").model_dump()
-    del values["kind"]
-    values |= {"residency": "alone", "slices": None, "at_once": None}
-    values["stopping"] |= {"margin": 0.03, "budget_s": 300.0}
-    assert stored_protocol("20261120-1", values) == load_protocol(HERE, "decay")
-
-
-def test_reads_a_race_of_whole_trials_that_was_stored() -> None:
-    values = load_protocol(HERE, "quick").model_dump() | {"residency": "frozen", "slices": None}
-    del values["kind"]
-    assert isinstance(stored_protocol("20261120-1", values), TrialProtocol)
+    assert protocol_of(json.loads(protocol.model_dump_json())) == protocol

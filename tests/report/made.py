@@ -10,7 +10,11 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from deadheat.store import Gate, Store, TrialRecord
+from deadheat.host import fake
+from deadheat.host.fingerprint import Fingerprint, IdleState
+from deadheat.protocol import Fixed, Repetitions, Settle, StoredProtocol
+from deadheat.protocol.model import STORED_KINDS
+from deadheat.store import Conclusion, Gate, Store, TrialRecord
 
 SETTLE: dict[str, Any] = {
     "name": "settle",
@@ -20,6 +24,7 @@ SETTLE: dict[str, Any] = {
     "keep_alive": True,
     "duration_s": 0.5,
     "aggregate": "median",
+    "warmup": {"kind": "none"},
     "stopping": {
         "kind": "settle",
         "invocations": 3,
@@ -35,18 +40,35 @@ QUICK: dict[str, Any] = {
     "duration_s": 1.0,
     "stopping": {"kind": "fixed", "repetitions": 3, "invocations": 1},
 }
-FINGERPRINT: dict[str, Any] = {
-    "cpu": {
-        "model": "Made CPU",
-        "logical": 2,
-        "allowed": [0, 1],
-        "virtual_machine": True,
-        "idle": {"driver": "haltpoll", "wake_up_us": 0, "hindrance": None},
-    },
-    "memory_total_bytes": 8 * 1024**3,
-    "kernel": "6.1.0",
-    "os": "Made OS 1",
-}
+FINGERPRINT = fake.FINGERPRINT.model_copy(
+    update={
+        "cpu": fake.FINGERPRINT.cpu.model_copy(
+            update={
+                "model": "Made CPU",
+                "virtual_machine": True,
+                "idle": IdleState(driver="haltpoll", wake_up_us=0, hindrance=None),
+            }
+        ),
+        "kernel": "6.1.0",
+        "os": "Made OS 1",
+    }
+)
+
+
+def made_protocol(values: Mapping[str, Any]) -> StoredProtocol:
+    """The protocol of these values that its kind has. A workload may be a name alone.
+
+    Without a kind it is a race in slices if it has some, else one of whole trials.
+    """
+    kind = values.get("kind", "slices" if values.get("slices") else "trials")
+    model = STORED_KINDS[kind]
+    plain = {"about": "made", "requests": [{"path": "/"}]}
+    workloads = [plain | workload for workload in values.get("workloads", ())]
+    known = {name: value for name, value in values.items() if name in model.model_fields}
+    if stopping := known.get("stopping"):
+        rule = Repetitions if kind == "alone" else Settle if stopping["kind"] == "settle" else Fixed
+        known["stopping"] = {name: stopping[name] for name in stopping if name in rule.model_fields}
+    return model.model_validate({**known, "kind": kind, "workloads": workloads})
 
 
 @functools.cache  # a race has hundreds of trials with the same one
@@ -71,7 +93,7 @@ class MadeRun:
 
     def __post_init__(self) -> None:
         self.run_id = self.store.begin_run(
-            protocol=self.protocol,
+            protocol=made_protocol(self.protocol),
             command=self.command,
             seed=self.seed,
             deadheat_version="0.1.0",
@@ -79,7 +101,8 @@ class MadeRun:
         )
         for role, cpus in (("server", range(self.cpus)), ("load", [self.cpus])):
             more = self.fingerprints.get(role, {})
-            self.store.add_host(self.run_id, role, list(cpus), {**FINGERPRINT, **more})
+            fingerprint = Fingerprint.model_validate({**FINGERPRINT.to_json(), **more})
+            self.store.add_host(self.run_id, role, list(cpus), fingerprint)
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 
@@ -166,7 +189,8 @@ class MadeRun:
                         )
 
     def end(self, state: str = "complete", why: str = "settled", **conclusion: Any) -> str:
-        self.store.end_run(self.run_id, state, {"why": why, **conclusion})
+        end = Conclusion.model_validate({"why": why, **conclusion})
+        self.store.end_run(self.run_id, state, end)
         return self.run_id
 
 

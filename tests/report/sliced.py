@@ -7,6 +7,7 @@ from tests.report.made import MadeRun, failed
 
 SLICED: Mapping[str, Any] = {
     "name": "settle",
+    "about": "in slices",
     "connections": [100],
     "duration_s": 0.08,
     "generator": "engine",
@@ -42,9 +43,10 @@ def sliced_race(
                 {
                     "at_s": 5.0 * block + 0.5 * number,
                     "round": ROUNDS * (block - 1) + number,
-                    "rate_per_s": rate_per_s * factor * (1 + 0.01 * run.random.random()),
-                    "requests_ok": 1000,
+                    "rate_per_s": (rate := rate_per_s * factor * (1 + 0.01 * run.random.random())),
+                    "requests_ok": round(0.08 * rate),
                     "elapsed_s": 0.08,
+                    "window_s": 0.08,
                     **(paused or {}).get(name, {}),
                 }
                 for number in range(1, ROUNDS + 1)

@@ -119,7 +119,7 @@ def test_a_look_with_part_of_the_error_widens_the_intervals(tmp_path: Path) -> N
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8000})
     whole = analyzed(run).main.ranking
-    run.store.end_run(run.run_id, "complete", {"why": "settled", "share": 0.2})
+    run.end(share=0.2)
     part = analyzed(run).main.ranking
     assert whole is not None
     assert part is not None

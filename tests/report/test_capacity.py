@@ -35,8 +35,7 @@ def searched(path: Path, **values: Any) -> MadeRun:
         gates=failed(),
         **offered,
     )
-    conclusion = {"why": "done", "slo": "p99=10ms", "capacities": [HELD | values]}
-    run.store.end_run(run.run_id, "complete", conclusion)
+    run.end(why="done", slo="p99=10ms", capacities=[HELD | values])
     return run
 
 

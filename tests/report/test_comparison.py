@@ -62,11 +62,14 @@ def sliced(run: MadeRun, rates: dict[str, int], seed: int) -> RunView:
             slices = []
             for round_ in range(1, 9):
                 at_s += 0.1
+                rate_per_s = rate * generator.lognormvariate(0, 0.01)
                 slices.append(
                     {
                         "at_s": at_s,
                         "round": (block - 1) * 8 + round_,
-                        "rate_per_s": rate * generator.lognormvariate(0, 0.01),
+                        "rate_per_s": rate_per_s,
+                        "requests_ok": 1000,
+                        "window_s": 1000 / rate_per_s,
                     }
                 )
             run.trial(
@@ -153,7 +156,6 @@ def test_names_the_workloads_and_definitions_that_differ(tmp_path: Path) -> None
     views = []
     for place, protocol in enumerate(
         (
-            {**SETTLE, "workload": None},
             {**SETTLE, "workloads": []},
             {**SETTLE, "workloads": [route]},
             {**SETTLE, "workloads": [{**route, "requests": [{"path": "/b"}]}]},
@@ -161,9 +163,9 @@ def test_names_the_workloads_and_definitions_that_differ(tmp_path: Path) -> None
     ):
         run = made_run(tmp_path / f"{place}.sqlite", protocol=protocol)
         views.append(load_view(run.store, run.end()))
-    old, new, routed, changed = views
-    assert differences(old, new) == ()
-    assert [item.what for item in differences(new, routed)] == ["workloads"]
+    plain, routed, changed = views
+    assert differences(plain, plain) == ()
+    assert [item.what for item in differences(plain, routed)] == ["workloads"]
     assert [item.what for item in differences(routed, changed)] == ["workload route"]
 
 

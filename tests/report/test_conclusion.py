@@ -190,7 +190,7 @@ def test_states_for_how_many_looks_the_intervals_hold(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 3000})
     assert "it was not a declared one" in conclusions_of(run)["method"]
-    run.store.end_run(run.run_id, "complete", {"why": "settled", "share": 0.4})
+    run.end(share=0.4)
     assert (
         "over all declared looks (this one spends 40 % of the allowed error)"
         in conclusions_of(run)["method"]

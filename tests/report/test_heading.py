@@ -21,9 +21,16 @@ ROOT = Path(__file__).parents[2]
 SLICED: dict[str, Any] = {**SETTLE, "duration_s": 0.1, "slices": {"rounds": 10}}
 REPLAY: dict[str, Any] = {
     **QUICK,
-    "residency": "alone",
+    "kind": "alone",
     "order": "listed",
-    "origin": {"figures": "woo-2016"},
+    "origin": {
+        "figures": "woo-2016",
+        "command": "wrk",
+        "body": "Hello, world!",
+        "client_host": "same",
+        "server": "a machine",
+        "sources": ["a page"],
+    },
 }
 CARD = {
     "driver": "ixgbe",
@@ -32,7 +39,13 @@ CARD = {
     "interrupt_cpus": [0, 1, 4],
     "interrupt_targets": [0, 1, 4],
 }
-VETH = {"driver": "veth", "mtu_bytes": 1500, "offloads": {"tso": False}}
+VETH = {
+    "driver": "veth",
+    "mtu_bytes": 1500,
+    "offloads": {"tso": False},
+    "interrupt_cpus": [],
+    "interrupt_targets": [],
+}
 COUNTERS = {"RetransSegs": 3, "load_RetransSegs": 1, "ifInDiscards": 2, "load_ifOutDiscards": -4}
 
 
@@ -45,7 +58,7 @@ def heading_of(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str
         for block in (1, 2, 3):
             run.trial("a", 100.0, block=block)
             run.trial("b", 200.0, block=block)
-        store.end_run(run.run_id, "complete", conclusion)
+        run.end(**conclusion)
         view = load_view(store, run.run_id)
     return "\n".join(heading(view, analyze(view)))
 
@@ -57,7 +70,7 @@ def test_heading_of_a_race_counts_blocks(tmp_path: Path) -> None:
 def test_heading_of_a_replay_has_repetitions_and_restarts(tmp_path: Path) -> None:
     """Regression: the heading of a replay had blocks and fresh starts, and a replay has neither."""
     restarts = {"Row B": "repetition", "Row C": "level"}
-    text = heading_of(tmp_path, {}, residency="alone", restarts=restarts)
+    text = heading_of(tmp_path, {}, kind="alone", restarts=restarts)
     assert (
         "6 trials of 1 s, 3 repetitions of each, one contender after the other, "
         "one process for all; a process for each trial of Row B\n"

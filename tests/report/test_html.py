@@ -42,12 +42,12 @@ def test_the_page_holds_the_json_document(tmp_path: Path, template: Path) -> Non
 
 
 def test_shows_the_terminal_report_without_scripts(tmp_path: Path, template: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol={"name": "{document}<b>"})
-    run.race({"<i>alpha": 9000, "beta": 3000}, blocks=3)
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"<i>{document}alpha": 9000, "beta": 3000}, blocks=3)
     html = html_of(run)
-    assert "<title>{document}&lt;b&gt; " in html
-    assert "&lt;i&gt;alpha" in html
-    assert "<i>alpha" not in html
+    assert "<title>settle " in html
+    assert "&lt;i&gt;{document}alpha" in html
+    assert "<i>" not in html
     assert html.endswith("<b>{title}</b>"), "the page's text after the document is unchanged"
 
 

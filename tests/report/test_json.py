@@ -127,11 +127,12 @@ def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
 def test_it_is_ascii_whatever_a_run_holds(tmp_path: Path) -> None:
     """Half of a surrogate pair, which no run writes, is escaped as it is."""
     for name, text in enumerate(("caf\N{LATIN SMALL LETTER E WITH ACUTE} \N{SNOWMAN}", "\ud83d")):
-        run = made_run(tmp_path / f"{name}.sqlite", protocol={**QUICK, "about": text})
+        run = made_run(tmp_path / f"{name}.sqlite", protocol=QUICK)
+        run.contender("a", manifest={"language": "Go", "workloads": ["hello"], "notes": [text]})
         run.race({"a": 9000, "b": 8000}, invocations=1, blocks=1)
         run.end()
         view = load_view(run.store, run.run_id)
         for indent in (2, None):
             written = write(view, analyze(view), indent)
             assert written.isascii()
-            assert json.loads(written)["run"]["protocol"]["about"] == text
+            assert json.loads(written)["contenders"][0]["notes"] == [text]

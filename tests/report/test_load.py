@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model import evidence as published
 from deadheat.report.model.load import load_view
-from deadheat.store import Store, StoreError
+from deadheat.store import Store
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
 
 TABLE = """row,connections,rate_per_s,precision,source

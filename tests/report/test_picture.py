@@ -15,7 +15,7 @@ from deadheat.report.formats.shapes import MULTI, SINGLE
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.report.picture.curves import APART, TOP, apart, draw_decay, fell, shares
 from deadheat.report.picture.svg import LINE, colors
-from tests.report.made import SETTLE, MadeRun, failed, made_run
+from tests.report.made import MadeRun, failed, made_run
 
 SPACE = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>&amp;"
@@ -104,7 +104,7 @@ def test_spreads_names_that_would_overlap() -> None:
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_names_the_missing_data_of_a_picture(tmp_path: Path, picture: str) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": []})
+    run = made_run(tmp_path / "runs.sqlite")
     with pytest.raises(DeadheatError, match=f"--picture {picture}"):
         draw(load_view(run.store, run.run_id), picture)
 

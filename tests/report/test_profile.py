@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deadheat import report
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.profile import Profile, profile, sentences
@@ -18,8 +18,6 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import draw
 from deadheat.stats.change import Outcome
-from deadheat.store import StoreError
-from deadheat.store.listing import run_summaries
 from tests.report.made import SETTLE, MadeRun, made_run
 
 WORKLOADS = [{"name": name} for name in ("hello", "route", "wait")]
@@ -182,12 +180,13 @@ def test_the_results_page_is_written_from_a_bundle(run: MadeRun, tmp_path: Path)
 
 
 @pytest.mark.parametrize("workloads", [5, "hello", [1], {"a": 1}, None])
-def test_an_odd_protocol_of_a_bundle_reads_as_hello(tmp_path: Path, workloads: Any) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "workloads": workloads})
-    run.race(RATES["hello"], blocks=2)
-    view = load_view(run.store, run.end())
-    assert view.workloads == ("hello",)
-    assert [summary.protocol for summary in run_summaries(run.store)] == ["settle"]
+def test_an_odd_protocol_of_a_bundle_is_refused_by_name(tmp_path: Path, workloads: Any) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    with run.store._commit() as connection:
+        odd = "UPDATE run SET protocol = json_set(protocol, '$.workloads', json(?))"
+        connection.execute(odd, (json.dumps(workloads),))
+    with pytest.raises(StoreError, match=f"run {run.run_id}: protocol cannot be read: workloads"):
+        load_view(run.store, run.end())
 
 
 def test_rejects_a_file_with_too_many_workloads(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.errors import StoreError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.heading import heading
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
-from deadheat.store import Store, StoreError, Writer
+from deadheat.store import Store, Writer
 from deadheat.store.listing import contender_names
 from tests.report.made import made_run
 
@@ -32,12 +33,13 @@ def store(tmp_path: Path) -> Store:
             id=run_id,
             started_at=started,
             state="running",
-            protocol='{"name": "quick"}',
+            protocol='{"name": "quick", "workloads": []}',
             command="[]",
             seed=1,
             deadheat_version="0",
             generator_version="0",
             writer=json.dumps(Writer.this_process().to_json()),
+            conclusion="{}",
         )
     return store
 

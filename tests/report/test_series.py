@@ -15,7 +15,7 @@ from deadheat.report.formats.json_document import write
 from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
 from deadheat.report.model.series import WINDOWS_MAX, Overall, series
-from tests.report.made import MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, made_run
 
 USED = {"cpu_s": 1.0, "memory_bytes": 100}
 TRIALS = SERIES_TRIALS_MAX + 40
@@ -77,7 +77,7 @@ def test_an_empty_series_is_empty() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> MadeRun:
-    run = made_run(tmp_path / "runs.sqlite", protocol={"name": "made", "connections": [100]})
+    run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
     run.contender("a")
     for block in range(TRIALS):
         run.trial("a", 9000.0 + block, block=block, at_s=float(block), series={"load": LOAD})

@@ -88,7 +88,7 @@ def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> No
 
 
 def test_labels_best_of_n(tmp_path: Path) -> None:
-    protocol = {**QUICK, "aggregate": "best"}
+    protocol = {**QUICK, "kind": "alone", "aggregate": "best"}
     run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
     run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=5)
     text = shown(run)

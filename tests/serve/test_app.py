@@ -14,7 +14,7 @@ from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import PackedDocument, document_of, packed_document
 from deadheat.serve.servers import points
-from deadheat.store import Store
+from deadheat.store import ImportedFrom, Store
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
@@ -201,7 +201,7 @@ def test_rejects_a_foreign_host_name(client: TestClient) -> None:
 
 def test_a_server_page_marks_imported_runs(tmp_path: Path, run: MadeRun) -> None:
     with Store(tmp_path / "other.sqlite") as store:
-        store.take(run.store, run.run_id, {"imported": {"at": "2026-11-22", "from": "x.deadheat"}})
+        store.take(run.store, run.run_id, ImportedFrom(at="2026-11-22", bundle="x.deadheat"))
     with TestClient(make_app(tmp_path / "other.sqlite"), base_url="http://localhost") as other:
         assert f"{run.run_id}</a>, imported" in other.get("/servers/alpha").text
     with TestClient(make_app(run.store.path), base_url="http://localhost") as own:

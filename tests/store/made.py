@@ -2,13 +2,26 @@
 
 import random
 
+from deadheat.protocol import protocol_of
 from deadheat.store import Gate, Store, TrialRecord
+
+SMALL = protocol_of(
+    {
+        "name": "small",
+        "kind": "slices",
+        "about": "of a test",
+        "connections": [10],
+        "duration_s": 1,
+        "warmup": {"kind": "none"},
+        "stopping": {"kind": "fixed"},
+    }
+)
 
 
 def begin(store: Store) -> tuple[str, int]:
     """A run with one contender."""
     run_id = store.begin_run(
-        protocol={"name": "small"},
+        protocol=SMALL,
         command=["deadheat", "run"],
         seed=1,
         deadheat_version="0",

@@ -1,6 +1,5 @@
 """Exporting, checking and importing bundles."""
 
-import json
 import lzma
 import sqlite3
 import zlib
@@ -10,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from deadheat import report
+from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import lines, list_runs
-from deadheat.store import Store, StoreError, read_run
+from deadheat.store import Store, read_run
 from deadheat.store.bundle import export_run, import_runs, open_bundle
 from deadheat.store.copying import BELONGS
-from deadheat.store.migrations import MIGRATIONS
-from tests.report.made import MadeRun, made_run
+from tests.report.made import FINGERPRINT, MadeRun, made_run
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def test_bundle_has_only_the_exported_run(run: MadeRun, bundle: Path) -> None:
 def test_imports_a_run_once_and_marks_it(run: MadeRun, bundle: Path, tmp_path: Path) -> None:
     with open_bundle(bundle) as foreign, Store(tmp_path / "other.sqlite") as other:
         assert import_runs(other, foreign, bundle.name) == [run.run_id]
-        (row,) = other.rows("SELECT json_extract(conclusion, '$.imported.from') AS name FROM run")
+        (row,) = other.rows("SELECT json_extract(conclusion, '$.imported.bundle') AS name FROM run")
         assert row["name"] == "run.deadheat"
         with pytest.raises(StoreError, match="already"):
             import_runs(other, foreign, bundle.name)
@@ -79,12 +78,12 @@ def test_an_imported_bundle_does_not_change_the_calibration_of_local_runs(
     """Its calibrations were copied, and the newest of the store was quoted."""
     (server,) = (h for h in read_run(run.store, run.run_id).hosts if h.role == "server")
     key = host_key(server.fingerprint)
-    run.store.add_calibration(key, {}, {"pairs": 666})
+    run.store.add_calibration(key, FINGERPRINT, {"pairs": 666})
     export_run(run.store, run.run_id, tmp_path / "run.deadheat")
     local = made_run(tmp_path / "local.sqlite")
     local.race({"alpha": 5000, "beta": 4000}, blocks=2)
     local.end()
-    local.store.add_calibration(key, {}, {"pairs": 1})
+    local.store.add_calibration(key, FINGERPRINT, {"pairs": 1})
     with open_bundle(tmp_path / "run.deadheat") as foreign:
         import_runs(local.store, foreign, "run.deadheat")
     mine = read_run(local.store, local.run_id).calibration(key)
@@ -96,10 +95,10 @@ def test_an_imported_bundle_does_not_change_the_calibration_of_local_runs(
 
 
 def test_an_exported_import_keeps_its_calibration(run: MadeRun, tmp_path: Path) -> None:
-    run.store.add_calibration("there", {}, {"pairs": 666})
+    run.store.add_calibration("there", FINGERPRINT, {"pairs": 666})
     export_run(run.store, run.run_id, tmp_path / "run.deadheat")
     with Store(tmp_path / "other.sqlite") as other:
-        other.add_calibration("there", {}, {"pairs": 1})
+        other.add_calibration("there", FINGERPRINT, {"pairs": 1})
         with open_bundle(tmp_path / "run.deadheat") as foreign:
             import_runs(other, foreign, "run.deadheat")
         export_run(other, run.run_id, tmp_path / "again.deadheat")
@@ -134,44 +133,6 @@ def test_the_list_of_runs_marks_imported_ones(run: MadeRun, bundle: Path, tmp_pa
     listed = lines(list_runs(local.store), names={}).splitlines()
     marked = {line.split()[0]: "imported" in line for line in listed}
     assert marked == {local.run_id: False, run.run_id: True}
-
-
-def test_a_store_of_schema_4_keeps_what_its_imported_runs_show(
-    run: MadeRun, bundle: Path, tmp_path: Path
-) -> None:
-    """Before, builds and calibrations of imported runs stood among those of the machine."""
-    path = tmp_path / "old.sqlite"
-    with closing(sqlite3.connect(path)) as old:
-        for script in MIGRATIONS[:4]:
-            old.executescript(script)
-        old.execute("PRAGMA user_version = 4")
-        row = {"id": run.run_id, "conclusion": json.dumps({"imported": {"from": "x"}})}
-        columns = "id, started_at, state, protocol, command, seed, deadheat_version," \
-            " generator_version, writer, conclusion"  # fmt: skip
-        old.execute(
-            f"INSERT INTO run ({columns}) VALUES"
-            " (:id, '2026-01-01', 'complete', '{}', '[]', 1, '0', '0', '{}', :conclusion)",
-            row,
-        )
-        for name in ("theirs", "mine"):
-            old.execute("INSERT INTO build VALUES (NULL, ?, 'k', '2026', 1, '{}', '{}', '')",
-                        (name,))  # fmt: skip
-        old.execute(
-            "INSERT INTO contender (run_id, position, name, server, setting, role, workers,"
-            " threads, manifest, build_id)"
-            " VALUES (?, 0, 'a', 'a', 'd', 'contender', 1, 1, '{}', 1)",
-            (run.run_id,),
-        )
-        old.execute("INSERT INTO calibration VALUES (1, '2026', 'there', '{}', '{\"pairs\": 1}')")
-        old.commit()
-    with Store(path) as store:
-        stored = read_run(store, run.run_id)
-        calibration = stored.calibration("there")
-        assert calibration is not None
-        assert calibration.result == {"pairs": 1}
-        owners = store.rows("SELECT server, imported_with FROM build ORDER BY id")
-        assert [row["imported_with"] for row in owners] == [run.run_id, None]
-        assert store.rows("PRAGMA foreign_key_check") == []
 
 
 def test_a_bundle_of_50_000_calibrations_does_not_hold_the_store(
@@ -298,7 +259,8 @@ def test_rejects_a_store_as_bundle(run: MadeRun) -> None:
         ),
         ("DELETE FROM contender", "table .* refers to a missing row"),
         ("PRAGMA user_version = 99", "its schema is 99"),
-        ("DROP TABLE trial", "another program"),
+        ("DROP TABLE trial", "its tables are not those of a store"),
+        ("PRAGMA application_id = 0", "another program"),
     ],
 )
 def test_rejects_an_unsound_database(bundle: Path, statement: str, reason: str) -> None:

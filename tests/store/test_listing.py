@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.store import Gate, Store, StoreError, Writer
+from deadheat.errors import StoreError
+from deadheat.store import Conclusion, Gate, Store, Writer
 from deadheat.store.listing import (
     contender_names,
     latest_run_of,
@@ -46,7 +47,7 @@ def test_summary_counts_trials_and_contenders_without_controls(store: Store) -> 
 
 def test_only_a_run_whose_process_lives_is_under_way(store: Store) -> None:
     first, second, third = (begin(store)[0] for _ in range(3))
-    store.end_run(first, "complete", {})
+    store.end_run(first, "complete", Conclusion())
     here = Writer.this_process()
     gone = replace(here, start_ticks=here.start_ticks + 1)
     with store._commit() as connection:

@@ -7,12 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.store import Gate, Store, StoredRun, StoreError, TrialPlace, TrialRecord, read_run
+from deadheat.errors import StoreError
+from deadheat.host.fake import FINGERPRINT
+from deadheat.stats.decision import Verdict
+from deadheat.store import (
+    Conclusion,
+    Gate,
+    ImportedFrom,
+    Resumption,
+    Store,
+    StoredRun,
+    TrialPlace,
+    TrialRecord,
+    read_run,
+)
+from deadheat.store.conclusion import DecidedPair
 from deadheat.store.reading import trial_series
 from deadheat.store.rows import StoredBuild, StoredHost, TrialOutput
-from tests.store.made import begin, trial
+from tests.store.made import SMALL, begin, trial
 
 FAILED = Gate("steal", False, 0.04, 0.01, "share", "stop other programs")
+MOMENT = datetime.datetime(2026, 11, 20, 12, 30, tzinfo=datetime.UTC)
+OTHER = FINGERPRINT.model_copy(update={"kernel": "6.2"})
 LATE = Gate("late", False, None, None, None, "none")
 
 
@@ -28,8 +44,8 @@ def written(store: Store) -> list[TrialRecord]:
     other_id, other_contender = begin(store)
     store.add_trial(trial(other_id, other_contender))
     run_id, contender_id = begin(store)
-    store.add_host(run_id, "server", [0, 1], {"kernel": "6.1"})
-    store.add_host(run_id, "load", [2], {"kernel": "6.2"})
+    store.add_host(run_id, "server", [0, 1], FINGERPRINT)
+    store.add_host(run_id, "load", [2], OTHER)
     build_id = store.add_build(
         server="plain",
         key="abc",
@@ -65,13 +81,13 @@ def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
     assert (run.state, run.seed, run.protocol, run.conclusion) == (
         "running",
         1,
-        {"name": "small"},
-        {},
+        SMALL,
+        Conclusion(),
     )
     assert run.started_at.tzinfo == datetime.UTC
     assert run.hosts == (
-        StoredHost("server", (0, 1), {"kernel": "6.1"}),
-        StoredHost("load", (2,), {"kernel": "6.2"}),
+        StoredHost("server", (0, 1), FINGERPRINT),
+        StoredHost("load", (2,), OTHER),
     )
     (contender,) = run.contenders
     assert (contender.name, contender.manifest) == ("plain", {"name": "plain"})
@@ -107,7 +123,7 @@ def test_finds_the_parts_of_a_trial_by_its_id(run: StoredRun, store: Store) -> N
 
 def test_finds_the_newest_calibration_of_a_machine(run: StoredRun, store: Store) -> None:
     for key, pairs in (("here", 1), ("here", 2), ("elsewhere", 3)):
-        store.add_calibration(key, {}, {"pairs": pairs})
+        store.add_calibration(key, FINGERPRINT, {"pairs": pairs})
     calibration = run.calibration("here")
     assert calibration is not None
     assert calibration.result == {"pairs": 2}
@@ -117,6 +133,45 @@ def test_finds_the_newest_calibration_of_a_machine(run: StoredRun, store: Store)
 def test_rejects_an_unknown_run(store: Store) -> None:
     with pytest.raises(StoreError, match="has no run nothing"):
         read_run(store, "nothing")
+
+
+def test_a_protocol_without_a_key_names_the_key(store: Store, written: list[TrialRecord]) -> None:
+    """Regression: the error was pydantic's own, without a hint."""
+    run_id = written[0].run_id
+    with store._commit() as connection:
+        connection.execute("UPDATE run SET protocol = json_remove(protocol, '$.connections')")
+    with pytest.raises(StoreError) as caught:
+        read_run(store, run_id)
+    assert str(caught.value) == f"run {run_id}: protocol cannot be read: connections: missing"
+    assert caught.value.hint is not None
+    assert "another version of deadheat" in caught.value.hint
+
+
+def test_a_conclusion_comes_back_as_it_was_written(
+    store: Store, written: list[TrialRecord]
+) -> None:
+    run_id = written[0].run_id
+    conclusion = Conclusion(
+        why="budget spent",
+        share=0.4,
+        look=2,
+        resumed=(Resumption(at=MOMENT, trials=3, paused_s=9.5, more_s=60, until_s=90, share=0.1),),
+        decided=(
+            DecidedPair(
+                workload="hello",
+                connections=10,
+                faster="a",
+                slower="b",
+                verdict=Verdict.SEPARATED,
+            ),
+        ),
+        imported=ImportedFrom(at="2026-11-22", bundle="x.deadheat"),
+    )
+    store.end_run(run_id, "complete", conclusion)
+    read = read_run(store, run_id).conclusion
+    assert read == conclusion
+    assert read.decided_at("hello", 10) == {("a", "b"): Verdict.SEPARATED}
+    assert read.decided_at("hello", 20) == {}
 
 
 def test_queries_do_not_grow_with_the_run(

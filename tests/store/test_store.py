@@ -7,13 +7,13 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from deadheat.store import Store, StoreError
-from deadheat.store.migrations import MIGRATIONS
+from deadheat.errors import StoreError
+from deadheat.store import Conclusion, Store
+from deadheat.store.schema import VERSION
 from tests.store.made import begin, trial
 
 PARTS = ("histogram", "series", "error", "gate")
@@ -82,7 +82,7 @@ def test_stores_a_run_from_start_to_end(store: Store) -> None:
         contender_id=contender_id, invocation=1, at_s=0.5, command=["plain", "80"]
     )
     store.update_instance(instance_id, behavior={"status": 200}, log_tail="")
-    store.end_run(run_id, "complete", {"why": "settled"})
+    store.end_run(run_id, "complete", Conclusion(why="settled"))
     (run,) = store.rows("SELECT * FROM run")
     assert (run["state"], json.loads(run["conclusion"])) == ("complete", {"why": "settled"})
     assert run["started_at"] <= run["ended_at"]
@@ -197,12 +197,32 @@ def test_rejects_the_database_of_another_program_unchanged(tmp_path: Path, read_
 
 
 @pytest.mark.parametrize("read_only", [False, True])
+def test_rejects_a_store_from_before_the_first_release_unchanged(
+    path: Path, read_only: bool
+) -> None:
+    """Its schema numbers were those of today, with other tables; it had no application id."""
+    Store(path).close()
+    with sqlite3.connect(path) as older:
+        older.execute("PRAGMA application_id = 0")
+    older.close()
+    before = path.read_bytes()
+    assert "a store from before the first release" in refusal(path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_a_reader_rejects_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(b"")
+    assert "it is empty" in refusal(path, read_only=True)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
 def test_rejects_a_store_of_a_newer_deadheat(path: Path, read_only: bool) -> None:
     Store(path).close()
     with sqlite3.connect(path) as newer:
-        newer.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        newer.execute(f"PRAGMA user_version = {VERSION + 1}")
     newer.close()
-    assert f"its schema is {len(MIGRATIONS) + 1}" in refusal(path, read_only=read_only)
+    assert f"its schema is {VERSION + 1}" in refusal(path, read_only=read_only)
 
 
 def test_rejects_a_missing_file(tmp_path: Path) -> None:
@@ -275,44 +295,3 @@ def test_names_the_log_of_a_store_on_a_read_only_mount(
     (copy.parent / "runs.sqlite-shm").rmdir()
     (copy.parent / "runs.sqlite-wal").write_bytes(b"rows")
     assert "copy runs.sqlite and runs.sqlite-wal to a folder" in refusal(copy, read_only=True)
-
-
-def test_trials_of_earlier_stores_have_the_workload_of_their_run(path: Path) -> None:
-    """Until schema 5, a run had one workload; hello was not stored."""
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as old:
-        for script in MIGRATIONS[:5]:
-            old.executescript(script)
-        old.execute("PRAGMA user_version = 5")
-        protocols = {
-            "hello": {"workload": None},
-            "route": {"workload": {"name": "route"}},
-            "first": {"name": "of version 0.1"},
-        }
-        for number, (run_id, protocol) in enumerate(protocols.items(), start=1):
-            old.execute(
-                "INSERT INTO run (id, started_at, state, protocol, command, seed,"
-                " deadheat_version, generator_version, writer)"
-                " VALUES (?, '2026-01-01', 'complete', ?, '[]', 1, '0', '0', '{}')",
-                (run_id, json.dumps(protocol)),
-            )
-            old.execute(
-                "INSERT INTO contender (id, run_id, position, name, server, setting, role,"
-                " workers, threads, manifest) VALUES (?, ?, 0, 'a', 'a', 'd', 'contender', 1, 1,"
-                " '{}')",
-                (number, run_id),
-            )
-            old.execute(
-                "INSERT INTO trial (run_id, contender_id, kind, invocation, block, heat,"
-                " connections, at_s, command, state)"
-                " VALUES (?, ?, 'measure', 1, 1, 1, 10, 0, '[]', 'ok')",
-                (run_id, number),
-            )
-        old.commit()
-    with Store(path) as store:
-        rows = store.rows("SELECT run_id, workload FROM trial")
-    assert {row["run_id"]: row["workload"] for row in rows} == {
-        "hello": "hello",
-        "route": "route",
-        "first": "hello",
-    }

@@ -7,7 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
-from deadheat.store import Store, StoreError
+from deadheat.errors import StoreError
+from deadheat.store import Store
 from tests.store.made import begin, trial
 
 if len(sys.argv) > 2:

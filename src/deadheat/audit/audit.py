@@ -138,13 +138,13 @@ def with_defects(store: Store, view: RunView) -> RunView:
 
     `deadheat audit` says why if they cannot be read; a report of the run works without them.
     """
-    if not view.protocol.get("origin"):
+    if view.protocol.origin is None:
         return view
     try:
         replay = load_replay(store, view.run_id)
-        if replay.protocol.origin is None or not view.trials:
+        if not view.trials:
             return view
-        root, name = find_root(), replay.protocol.origin.figures
+        root, name = find_root(), view.protocol.origin.figures
         single = root / "published" / f"{name}-repetitions.csv"
         repetitions = read_figures(single) if single.is_file() else None
         case = Case.of(replay, shipped_figures(root, name), repetitions)

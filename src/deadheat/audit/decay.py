@@ -104,7 +104,7 @@ def decay_page(
             "label": replay.protocol.label,
             "protocol": replay.protocol.model_dump(),
             "command": replay.command,
-            "hosts": replay.hosts,
+            "hosts": {role: each.to_json() for role, each in replay.hosts.items()},
             "series": [asdict(each) for each in series],
         },
     )

@@ -142,12 +142,12 @@ def _roles(replay: Replay) -> str:
 
 
 def _network(replay: Replay) -> Iterator[str]:
-    network = next((link["network"] for link in replay.links if "network" in link), None)
+    network = next((link.network for link in replay.links if link.network is not None), None)
     if network is not None:
         failed = ["network" in trial.gates_failed for c in replay.contenders for trial in c.trials]
         yield (
-            f"The null server answers in {network['round_trip_us'] / 1000:.2f} ms over the link, "
-            f"with {network['bytes_per_s'] * 8 / 1e6:,.0f} Mbit/s. The link limited "
+            f"The null server answers in {network.round_trip_us / 1000:.2f} ms over the link, "
+            f"with {network.bytes_per_s * 8 / 1e6:,.0f} Mbit/s. The link limited "
             f"{sum(failed)} of {numbers.count(len(failed), 'trial')} (gate network)."
         )
 

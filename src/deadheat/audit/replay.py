@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.host.fingerprint import FarHost, Fingerprint
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.protocol import StoredProtocol, stored_protocol
+from deadheat.protocol import StoredProtocol
 from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredTrial
@@ -67,7 +68,7 @@ class Replay:
     command: tuple[str, ...]
     deadheat_version: str
     generator_version: str
-    hosts: Mapping[str, Mapping[str, Any]]  # role -> fingerprint
+    hosts: Mapping[str, Fingerprint]  # by role
     cpus: Mapping[str, tuple[int, ...]]
     contenders: tuple[ReplayedContender, ...]
     null_server: ReplayedContender | None
@@ -77,14 +78,14 @@ class Replay:
     target: str | None = None  # the first URL that was loaded
 
     @property
-    def links(self) -> tuple[Mapping[str, Any], ...]:
+    def links(self) -> tuple[FarHost, ...]:
         """What is known of the links between its hosts; empty if it ran on one host."""
-        return tuple(each["link"] for each in self.hosts.values() if "link" in each)
+        return tuple(each.link for each in self.hosts.values() if each.link is not None)
 
     @property
     def is_one_machine(self) -> bool:
         """Whether its hosts are namespaces or containers of one machine."""
-        return not self.links or any(link.get("same_machine") for link in self.links)
+        return not self.links or any(link.same_machine for link in self.links)
 
     def rate(self, contender: ReplayedContender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
@@ -99,14 +100,13 @@ def load_replay(store: Store, run_id: str) -> Replay:
 
 def replay_of(run: StoredRun) -> Replay:
     """The replay of a stored run; see `load_replay`."""
-    protocol = stored_protocol(run.id, run.protocol)
-    contenders = _contenders(run, protocol)
+    contenders = _contenders(run)
     hosts = sorted(run.hosts, key=lambda host: host.role)
     return Replay(
         run_id=run.id,
         started_at=run.started_at.isoformat(),
         state=run.state,
-        protocol=protocol,
+        protocol=run.protocol,
         command=run.command,
         deadheat_version=run.deadheat_version,
         generator_version=run.generator_version,
@@ -114,18 +114,18 @@ def replay_of(run: StoredRun) -> Replay:
         cpus={host.role: host.cpus for host in hosts},
         contenders=tuple(each for each in contenders if each.role == "contender"),
         null_server=next((each for each in contenders if each.name == NULL_SERVER), None),
-        missing=run.conclusion.get("missing", {}),
-        remarks=tuple(run.conclusion.get("remarks", ())),
-        resumed=tuple(each["at"] for each in run.conclusion.get("resumed", ())),
+        missing=run.conclusion.missing,
+        remarks=run.conclusion.remarks,
+        resumed=tuple(each.at.isoformat() for each in run.conclusion.resumed),
         target=next((w for t in run.trials for w in t.command if w.startswith("http://")), None),
     )
 
 
-def _contenders(run: StoredRun, protocol: StoredProtocol) -> list[ReplayedContender]:
+def _contenders(run: StoredRun) -> list[ReplayedContender]:
     trials: dict[int, list[ReplayedTrial]] = {}
     for stored in run.trials:
         if stored.kind == "measure":
-            trials.setdefault(stored.contender_id, []).append(_trial(run, stored, protocol))
+            trials.setdefault(stored.contender_id, []).append(_trial(run, stored))
     behaviors: dict[int, Mapping[str, Any]] = {}
     for instance in run.instances:
         if instance.behavior is not None:
@@ -155,11 +155,11 @@ def _printed_per_s(stored: StoredTrial, requests: int) -> float | None:
     return requests / stored.elapsed_s if stored.elapsed_s else None
 
 
-def _trial(run: StoredRun, stored: StoredTrial, protocol: StoredProtocol) -> ReplayedTrial:
+def _trial(run: StoredRun, stored: StoredTrial) -> ReplayedTrial:
     result = stored.result
     requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
     rate_per_s = stored.rate_per_s
-    if protocol.generator != "engine":
+    if run.protocol.generator != "engine":
         rate_per_s = _printed_per_s(stored, requests)
     cpu_us = stored.server_cpu_us_per_request
     return ReplayedTrial(

@@ -214,7 +214,7 @@ def _document(audit: Audit) -> dict[str, Any]:
         "label": replay.protocol.label,
         "protocol": replay.protocol.model_dump(),
         "command": replay.command,
-        "hosts": replay.hosts,
+        "hosts": {role: each.to_json() for role, each in replay.hosts.items()},
         "figures": case.figures.name,
         "levels": [asdict(level) for level in case.levels],
         "against": audit.against,

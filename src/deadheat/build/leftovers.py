@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.errors import DeadheatError
-from deadheat.store import StoreError
+from deadheat.errors import DeadheatError, StoreError
 
 KINDS = {".log", ".json", ".lock", ".part", ".done", ".tar"}  # beside the folder of a build
 DISK_FREE_BYTES_MIN = 200 * 1024**2

@@ -104,7 +104,7 @@ class _ToolsMissing(BuildFailed):
 
 def jobs_that_fit(host: Host) -> int:
     """One build for each CPU, limited by 2 GiB of available memory for each; at least one."""
-    cpus = len(host.fingerprint()["cpu"]["allowed"])
+    cpus = len(host.fingerprint().cpu.allowed)
     sample = host.unwatch(host.watch((), 1.0))[-1]
     return max(1, min(cpus, sample.memory_available_bytes // BUILD_MEMORY_BYTES))
 

@@ -8,12 +8,12 @@ from deadheat.build.builder import Builder, FarBuilder
 from deadheat.build.image import BASE_IMAGE, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.errors import DeadheatError
+from deadheat.home import home
 from deadheat.host import Host, HostError, Limits
 from deadheat.host.agent.cgroup import cgroup_name
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.output import echo
-from deadheat.store import home
 
 NATIVE = "native"
 

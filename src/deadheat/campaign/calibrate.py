@@ -236,7 +236,7 @@ def _race(
         if tally.out:  # pairs are of fixed contenders, so each has to take part
             raise none_left(tally.out, "`deadheat doctor` checks this machine")
         require_valid(tally)
-        run.conclusion |= {"why": "all repetitions done", "share": look.share}
+        run.conclude(why="all repetitions done", share=look.share)
     return {run.id: race.standings.fits(protocol.main_level)}
 
 

@@ -22,7 +22,7 @@ from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Settle, SliceProtocol
-from deadheat.store import Store
+from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
 
@@ -70,7 +70,8 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         listen(Event(remark, trouble=not alone))
     if alone:
         world = replace(world, generator=Several(world.generator, resolved.connections_each))
-    known = {"missing": dict(plan.missing), "remarks": list(resolved.remarks)} if alone else {}
+    replayed = Conclusion(missing=dict(plan.missing), remarks=resolved.remarks)
+    known = replayed if alone else None
     opened = (
         open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None
@@ -83,7 +84,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
             about = (store, run.id, entered, plan.seed, listen, plan.past)
             if isinstance(protocol, AloneProtocol):
                 Alone(RunContext(world, protocol, *about), plan.labels).run()
-                run.conclusion["why"] = "all repetitions done"
+                run.conclude(why="all repetitions done")
             else:
                 _race(plan, RaceContext(world, protocol, *about), run)
     except KeyboardInterrupt:
@@ -141,9 +142,9 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
     try:
         look = race.run()
     except KeyboardInterrupt:
-        run.conclusion["look"] = race.standings.last.number
+        run.conclude(look=race.standings.last.number)
         raise
-    run.conclusion["race_s"] = context.now_s()
+    run.conclude(race_s=context.now_s())
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
@@ -151,7 +152,7 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
     if isinstance(stopping, Settle):
         answered = "settled" if stopping.question == "order" else "verdict reached"
         why = answered if look.settled else "budget spent"
-    run.conclusion |= {"why": why, "share": look.share, "look": look.number}
+    run.conclude(why=why, share=look.share, look=look.number)
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
 

@@ -2,8 +2,7 @@
 
 import math
 import re
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from deadheat.campaign.run import RunContext
 from deadheat.campaign.trials import TrialRunner
@@ -15,7 +14,7 @@ from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import SearchProtocol
 from deadheat.stats.search import Bounds, Observation, next_step
-from deadheat.store import TrialRecord
+from deadheat.store import Capacity, TrialRecord
 
 START_SHARE = 0.7  # of the closed-loop rate at the end of the warm-up
 LOWEST_SHARE = 0.01
@@ -64,20 +63,6 @@ class Objective:
         return 100 / (1 - share)
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """`rate_per_s` is the highest rate that held, or 0; `above_per_s` the lowest that failed."""
-
-    name: str
-    rate_per_s: float
-    above_per_s: float | None
-    trials: int
-    trouble: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def find_capacities(run: RunContext[SearchProtocol], objective: Objective) -> list[Capacity]:
     """Search the capacity of each contender in turn; stores every trial."""
     starter = Starter(run.world, run.protocol, run.store, run.listen)
@@ -86,7 +71,7 @@ def find_capacities(run: RunContext[SearchProtocol], objective: Objective) -> li
         try:
             warm = starter.start(entered, 1, run.now_s())
         except Unfit as unfit:
-            capacities.append(Capacity(entered.contender.name, 0.0, None, 0, str(unfit)))
+            capacities.append(_not_measured(entered.contender.name, str(unfit)))
             continue
         try:
             lifecycle.thaw(run.world, warm.instance)
@@ -100,7 +85,7 @@ def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Obje
     protocol, runner = run.protocol, TrialRunner(run)
     closed_per_s = warm.warmed.rate_per_s
     if closed_per_s <= 0:
-        return Capacity(warm.name, 0.0, None, 0, "no answer during the warm-up")
+        return _not_measured(warm.name, "no answer during the warm-up")
     observations: list[Observation] = []
     trials = 0
     trouble = None
@@ -129,4 +114,10 @@ def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Obje
     if trouble is None and step.next_rate is not None:
         disturbed = trials - len(observations)
         trouble = f"no precise result after {TRIALS_MAX} trials, {disturbed} of them disturbed"
-    return Capacity(warm.name, step.low, above, trials, trouble)
+    return Capacity(
+        name=warm.name, rate_per_s=step.low, above_per_s=above, trials=trials, trouble=trouble
+    )
+
+
+def _not_measured(name: str, trouble: str) -> Capacity:
+    return Capacity(name=name, rate_per_s=0.0, above_per_s=None, trials=0, trouble=trouble)

@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from deadheat.measure.slices import SERIES
-from deadheat.protocol import workload_names_of
-from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
-from deadheat.store import StoredRun, TrialRecord
+from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
-from deadheat.workload import HELLO, Level
+from deadheat.workload import Level
 
 AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no time of the race
 
@@ -30,36 +28,16 @@ class Extension:
     decided: Mapping[Level, Decided]
 
     @classmethod
-    def of(cls, conclusion: Mapping[str, Any], workload: str = HELLO) -> Self | None:
-        """The last extension of a stored run whose first workload this is; None if it has none."""
-        entries = [entry for entry in conclusion.get("resumed", ()) if "more_s" in entry]
-        if not entries:
-            return None
-        last = entries[-1]
-        verdicts = decided(conclusion, workload)
-        return cls(len(entries), last["until_s"], last["share"], verdicts)
-
-
-def decided(conclusion: Mapping[str, Any], workload: str) -> dict[Level, Decided]:
-    """The verdicts of earlier looks that a stored conclusion keeps, by level.
-
-    `workload` is the run's first one, which runs before version 0.2 left out.
-    """
-    return {
-        Level.of_key(key, workload): {
-            (faster, slower): Verdict(verdict) for faster, slower, verdict in pairs
-        }
-        for key, pairs in conclusion.get("decided", {}).items()
-    }
-
-
-def decided_on(conclusion: Mapping[str, Any], workload: str) -> dict[int, Decided]:
-    """Those verdicts of one workload, by connections."""
-    return {
-        level.connections: verdicts
-        for level, verdicts in decided(conclusion, workload).items()
-        if level.workload == workload
-    }
+    def of(cls, run: StoredRun) -> Self | None:
+        """The last extension of a stored run; None if it has none."""
+        match run.conclusion.extensions:
+            case (*_, Resumption(until_s=float() as until_s, share=float() as share)):
+                decided = {
+                    level: run.conclusion.decided_at(level.workload, level.connections)
+                    for level in run.protocol.levels
+                }
+                return cls(len(run.conclusion.extensions), until_s, share, decided)
+        return None
 
 
 def level_of(trial: TrialRecord | StoredTrial) -> Level:
@@ -108,8 +86,8 @@ class Past:
             elapsed_s=max(ends_s, default=0.0),
             trials=[(names[record.contender_id], record) for record in records],
             starts=Counter(names[instance.contender_id] for instance in run.instances),
-            look=_last_look(run.conclusion),
-            extension=Extension.of(run.conclusion, workload_names_of(run.protocol)[0]),
+            look=run.conclusion.last_look,
+            extension=Extension.of(run),
         )
 
     @property
@@ -128,12 +106,6 @@ class Past:
             for contender, trial in self.measured
             if contender == name and trial.state == "ok"
         }
-
-
-def _last_look(conclusion: Mapping[str, Any]) -> int | None:
-    """The last look that the run or an earlier part of it took."""
-    parts = [conclusion, *conclusion.get("resumed", ())]
-    return max((part["look"] for part in parts if part.get("look") is not None), default=None)
 
 
 def _end_s(record: TrialRecord) -> float:

@@ -5,19 +5,19 @@ Nothing changes it afterwards.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from deadheat.campaign.slice_lengths import within_budget
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol
 
 DESCRIPTORS_BESIDE = 64  # of a process, in addition to its connections
 CLIENTS_MAX = 8  # client processes of one trial
-UNLIMITED = 1 << 20  # if the fingerprint has no value
+UNLIMITED = 1 << 20  # connections of a process, and ports where their range is unknown
 
 P = TypeVar("P", SliceProtocol, AloneProtocol, SearchProtocol)
 
@@ -85,7 +85,7 @@ def for_wake_ups(protocol: SliceProtocol, world: World) -> SliceProtocol:
 
 
 def _is_awake(host: Host) -> bool:
-    return host.fingerprint()["cpu"]["idle"]["wake_up_us"] is not None
+    return host.fingerprint().cpu.idle.wake_up_us is not None
 
 
 def _hosts(world: World) -> list[Host]:
@@ -93,14 +93,14 @@ def _hosts(world: World) -> list[Host]:
 
 
 def fit_to(
-    protocol: AloneProtocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
+    protocol: AloneProtocol, load: Fingerprint, server: Fingerprint, load_cpus: int
 ) -> Resolved[AloneProtocol]:
     """Fit a protocol to two fingerprints, which may be of one machine.
 
     Leaves out levels that no allowed number of client processes can hold, with a remark. Raises
     `DeadheatError` if no level is left.
     """
-    each = load.get("open_files_hard", UNLIMITED) - DESCRIPTORS_BESIDE
+    each = load.open_files_hard - DESCRIPTORS_BESIDE
     remarks: list[str] = []
     levels = []
     for connections in protocol.connections:
@@ -128,7 +128,7 @@ def fit_to(
     return Resolved(fitted, each, tuple(remarks))
 
 
-def too_few(protocol: Protocol, server: Mapping[str, Any]) -> tuple[str, ...]:
+def too_few(protocol: Protocol, server: Fingerprint) -> tuple[str, ...]:
     """Remarks on levels of a race that the server's machine cannot hold.
 
     The engine splits itself into several processes if one may hold too few connections.
@@ -140,13 +140,13 @@ def too_few(protocol: Protocol, server: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _impossible(connections: int, each: int, load: Mapping[str, Any], generator: str) -> str | None:
+def _impossible(connections: int, each: int, load: Fingerprint, generator: str) -> str | None:
     if each < 1 or math.ceil(connections / each) > CLIENTS_MAX:
         return (
-            f"a process may open {load['open_files_hard']:,} files here, and there are at most "
+            f"a process may open {load.open_files_hard:,} files here, and there are at most "
             f"{CLIENTS_MAX} client processes; to raise the limit: ulimit -n 65536"
         )
-    ports = load.get("sysctl", {}).get("net.ipv4.ip_local_port_range", f"1 {UNLIMITED}")
+    ports = load.sysctl.get("net.ipv4.ip_local_port_range") or f"1 {UNLIMITED}"
     low, high = map(int, ports.split())
     if generator != "engine" and high - low + 1 < connections:
         return (
@@ -156,9 +156,9 @@ def _impossible(connections: int, each: int, load: Mapping[str, Any], generator:
     return None
 
 
-def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> list[str]:
+def _level_remarks(connections: int, each: int, server: Fingerprint) -> list[str]:
     remarks = []
-    descriptors = server.get("open_files_hard", UNLIMITED)
+    descriptors = server.open_files_hard
     if (clients := math.ceil(connections / each)) > 1:
         remarks.append(
             f"{connections:,} connections come from {clients} client processes; one may "
@@ -170,7 +170,7 @@ def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> li
             f"{connections:,} connections; to raise the limit: ulimit -n 65536"
         )
     for name in ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog"):
-        size = server.get("sysctl", {}).get(name)
+        size = server.sysctl.get(name)
         if size is not None and int(size) < connections:
             remarks.append(
                 f"{connections:,} simultaneous connections exceed {name}, which is {size}: the "
@@ -179,13 +179,13 @@ def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> li
     return remarks
 
 
-def _setting_remarks(protocol: AloneProtocol, server: Mapping[str, Any]) -> list[str]:
+def _setting_remarks(protocol: AloneProtocol, server: Fingerprint) -> list[str]:
     """Settings that differ from those of the published machine, with commands to change them."""
     if (origin := protocol.origin) is None:
         return []
     remarks = []
     for name, published in origin.sysctl.items():
-        here = server.get("sysctl", {}).get(name)
+        here = server.sysctl.get(name)
         if here is None:
             remarks.append(f"{name} is unknown here, published {published}")
         elif here.split() != published.split():
@@ -193,7 +193,7 @@ def _setting_remarks(protocol: AloneProtocol, server: Mapping[str, Any]) -> list
                 f"{name} is {' '.join(here.split())}, published {published}; to change it: "
                 f'sudo sysctl -w {name}="{published}"'
             )
-    descriptors = server.get("open_files_hard", UNLIMITED)
+    descriptors = server.open_files_hard
     if origin.open_files is not None and descriptors < origin.open_files:
         remarks.append(
             f"a process may open {descriptors:,} files, published {origin.open_files:,}; to "

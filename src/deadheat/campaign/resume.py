@@ -13,6 +13,7 @@ from deadheat.campaign.schedule import steps_left
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
@@ -20,20 +21,13 @@ from deadheat.protocol import (
     AloneProtocol,
     Settle,
     SliceProtocol,
-    stored_protocol,
 )
 from deadheat.stats.ranking import Decided
-from deadheat.store import Store, StoredRun, read_run
+from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
+from deadheat.store.conclusion import DecidedPair
 from deadheat.store.rows import StoredContender
 from deadheat.workload import Level
 
-ENDED = (
-    "why",
-    "share",
-    "look",
-    "decided",
-    "race_s",
-)  # what a conclusion says about the end, which a resumption undoes
 NEW_RUN = "start a new run"
 
 
@@ -42,7 +36,7 @@ class Unfinished:
     """A run as it was left."""
 
     run: StoredRun
-    protocol: SliceProtocol | AloneProtocol
+    protocol: SliceProtocol | AloneProtocol  # the one that it stored
     past: Past
     more_s: float | None = None  # of an extension that begins now
 
@@ -88,39 +82,44 @@ class Unfinished:
     @property
     def ended_at(self) -> datetime.datetime:
         """When it ended; for a run without an end, when its last trial did."""
-        paused_s = sum(each["paused_s"] for each in self.run.conclusion.get("resumed", ()))
-        measured = datetime.timedelta(seconds=self.past.elapsed_s + paused_s)
+        measured_s = self.past.elapsed_s + self.run.conclusion.paused_s
+        measured = datetime.timedelta(seconds=measured_s)
         return self.run.ended_at or self.run.started_at + measured
 
-    def resumed(self) -> dict[str, Any]:
+    def resumed(self) -> Conclusion:
         """The conclusion so far, with this resumption; `paused_s` is the time since the end."""
         now = datetime.datetime.now(datetime.UTC)
-        resumption = {
-            "at": now.isoformat(timespec="seconds"),
-            "trials": len(self.past.trials),
-            "paused_s": max(0.0, (now - self.ended_at).total_seconds()),
-            "look": self.past.look,
-        }
-        kept = {name: value for name, value in self.run.conclusion.items() if name not in ENDED}
-        if (extension := self.past.extension) is not None:
-            kept["decided"] = {
-                level.key: [[*pair, verdict.value] for pair, verdict in decided.items()]
-                for level, decided in extension.decided.items()
-            }
-            if self.more_s is not None:
-                resumption |= {
-                    "more_s": self.more_s,
-                    "until_s": extension.until_s,
-                    "share": extension.share,
-                }
-        return kept | {"resumed": [*kept.get("resumed", ()), resumption]}
+        extension = self.past.extension
+        begun = None if self.more_s is None else extension
+        resumption = Resumption(
+            at=now.replace(microsecond=0),
+            trials=len(self.past.trials),
+            paused_s=max(0.0, (now - self.ended_at).total_seconds()),
+            look=self.past.look,
+            more_s=self.more_s,
+            until_s=begun.until_s if begun else None,
+            share=begun.share if begun else None,
+        )
+        decided = [
+            DecidedPair(
+                workload=level.workload,
+                connections=level.connections,
+                faster=faster,
+                slower=slower,
+                verdict=verdict,
+            )
+            for level, verdicts in (extension.decided if extension else {}).items()
+            for (faster, slower), verdict in verdicts.items()
+        ]
+        kept = self.run.conclusion.without_end()
+        return kept.changed(resumed=(*kept.resumed, resumption), decided=tuple(decided))
 
     def extended(self, more_s: float, decided: Mapping[Level, Decided]) -> "Unfinished":
         """The same run with more time; `decided` has the verdicts of its last look by level.
 
         Raises `DeadheatError` if the run has not spent its budget.
         """
-        why = self.run.conclusion.get("why")
+        why = self.run.conclusion.why
         if not isinstance(stopping := self.protocol.stopping, Settle):
             repetitions = stopping.repetitions
             raise DeadheatError(
@@ -138,7 +137,7 @@ class Unfinished:
         extension = Extension(
             number=1 if before is None else before.number + 1,
             until_s=self.past.elapsed_s + more_s,
-            share=self.run.conclusion.get("share", 1.0),
+            share=self.run.conclusion.share_of_error,
             decided=decided,
         )
         return replace(self, past=replace(self.past, extension=extension), more_s=more_s)
@@ -176,11 +175,11 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
     """
     run = read_run(store, run_id)
-    if run.command[1:2] != ("run",) or "imported" in run.conclusion:
+    if run.command[1:2] != ("run",) or run.conclusion.imported is not None:
         raise DeadheatError(
             f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN
         )
-    protocol = stored_protocol(run_id, run.protocol)
+    protocol = run.protocol
     names = [contender.name for contender in run.contenders]
     if not isinstance(protocol, SliceProtocol | AloneProtocol):
         raise DeadheatError(
@@ -238,8 +237,7 @@ def enter_again(
 def _change(stored: StoredContender, selection: Selection, built: Built) -> str | None:
     """How a contender differs from the one that was measured; None if it does not."""
     manifest = selection.server.manifest.model_dump(by_alias=True)
-    before = {"workloads": ["hello"], **stored.manifest}  # a run of version 0.1 stored none
-    if json.loads(json.dumps(manifest)) != before:
+    if json.loads(json.dumps(manifest)) != stored.manifest:
         return "its server.toml has changed since this run began"
     if stored.build_key is not None and built.key != stored.build_key:
         return (
@@ -249,8 +247,7 @@ def _change(stored: StoredContender, selection: Selection, built: Built) -> str 
     return None
 
 
-def _machine(fingerprint: Mapping[str, Any], cpus: Sequence[int]) -> tuple[Any, ...]:
+def _machine(fingerprint: Fingerprint, cpus: Sequence[int]) -> tuple[Any, ...]:
     """What must be the same of a machine: CPUs, kernel, the CPUs used, and how idle ones wake."""
-    cpu = fingerprint["cpu"]
-    awake = cpu.get("idle", {}).get("wake_up_us")  # runs until November 2026 have none
-    return (cpu.get("model"), cpu.get("logical"), fingerprint.get("kernel"), awake, tuple(cpus))
+    cpu = fingerprint.cpu
+    return (cpu.model, cpu.logical, fingerprint.kernel, cpu.idle.wake_up_us, tuple(cpus))

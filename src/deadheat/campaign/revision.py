@@ -12,11 +12,11 @@ from pathlib import Path
 from deadheat.build.builder import locked
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
+from deadheat.home import home
 from deadheat.host import Completed, Host, Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.measure.contender import Contender, OwnServers
-from deadheat.store import home
 from deadheat.workload import SampleRequest
 
 GIT_TIMEOUT_S = 120.0

@@ -1,6 +1,6 @@
 """A run: what every part of a campaign knows of it, and its row in the store, first to last."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,7 @@ from deadheat.events import Listener
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, SliceProtocol
-from deadheat.store import Store
+from deadheat.store import Conclusion, Store
 from deadheat.workload import Level
 
 P_co = TypeVar("P_co", bound=Protocol, covariant=True)
@@ -76,7 +76,15 @@ class Run:
     """An open run. At the end, `conclusion` says why it stopped."""
 
     id: str
-    conclusion: dict[str, Any] = field(default_factory=dict)
+    conclusion: Conclusion
+
+    def conclude(self, **values: Any) -> None:
+        """Set these fields of the conclusion, which is stored when the run ends."""
+        self.conclusion = self.conclusion.changed(**values)
+
+    def end_as(self, why: str) -> None:
+        """Why it stopped, if nothing closer to it has said so."""
+        self.conclude(why=self.conclusion.why or why)
 
 
 @contextmanager
@@ -86,23 +94,22 @@ def open_run(
     protocol: Protocol,
     command: Sequence[str],
     seed: int,
-    known: Mapping[str, Any] | None = None,
+    known: Conclusion | None = None,
 ) -> Iterator[Run]:
     """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
     `protocol` is the one that runs (see `resolve`). `known` is the part of its conclusion that is
     known from the start.
     """
-    conclusion = dict(known or {})
     run_id = store.begin_run(
-        protocol=protocol.model_dump(),
+        protocol=protocol,
         command=command,
         seed=seed,
         deadheat_version=__version__,
         generator_version=f"{world.generator.name} {world.generator_version}",
-        conclusion=conclusion,
+        conclusion=known,
     )
-    with _ended(store, Run(run_id, conclusion)) as run:
+    with _ended(store, Run(run_id, known or Conclusion())) as run:
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         for role, side in by_role(world.loads).items():
             store.add_host(run.id, role, side.cpus, side.host.fingerprint())
@@ -129,11 +136,11 @@ def _ended(store: Store, run: Run) -> Iterator[Run]:
         state = "complete"
     except KeyboardInterrupt:
         state = "interrupted"
-        run.conclusion.setdefault("why", "interrupted")
+        run.end_as("interrupted")
         raise
     except (DeadheatError, LinkLost) as error:
-        run.conclusion.setdefault("why", str(error))
+        run.end_as(str(error))
         raise
     finally:
-        run.conclusion.setdefault("why", "an error ended it" if state == "failed" else "done")
+        run.end_as("an error ended it" if state == "failed" else "done")
         store.end_run(run.id, state, run.conclusion)

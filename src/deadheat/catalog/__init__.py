@@ -3,7 +3,7 @@
 from deadheat.catalog.catalog import Catalog, choose, find_root, load_catalog
 from deadheat.catalog.layers import layered, layered_names
 from deadheat.catalog.server import Selection, Server, fill, fill_env, load_server, selection
-from deadheat.catalog.toml_lines import FileFault, file_fault, model_faults, read_toml
+from deadheat.catalog.toml_lines import FileFault, faults_text, file_fault, read_toml
 from deadheat.catalog.toolchain import Probe, Toolchains, missing
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Server",
     "Toolchains",
     "choose",
+    "faults_text",
     "file_fault",
     "fill",
     "fill_env",
@@ -23,7 +24,6 @@ __all__ = [
     "load_catalog",
     "load_server",
     "missing",
-    "model_faults",
     "read_toml",
     "selection",
 ]

@@ -4,13 +4,9 @@ import re
 import signal
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-
-class Strict(BaseModel):
-    """A frozen model that rejects other types and unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+from deadheat.strict import Strict as Strict
 
 
 def _signal_name(value: str) -> str:
@@ -85,7 +81,7 @@ class BuildRules(Strict):
     """Commands to run in order in a fresh copy of the server's folder."""
 
     steps: Annotated[tuple[Command, ...], Field(strict=False)] = ()
-    env: Env = {}
+    env: Env = Field(default={})
     timeout_s: Seconds | None = None  # of one step; None: the recipe's, or 900
 
 
@@ -93,7 +89,7 @@ class StartRules(Strict):
     """How to start and stop the server."""
 
     command: Command
-    env: Env = {}
+    env: Env = Field(default={})
     worker: Literal["process", "thread", "none"]  # what {workers} counts
     workers: Count = 1
     threads: Count = 1
@@ -111,7 +107,7 @@ class Setting(Strict):
 
     why: Text
     command: Command | None = None
-    env: Env = {}
+    env: Env = Field(default={})
     workers: Count | None = None
     threads: Count | None = None
     backlog: Backlog | Literal["system"] | None = None
@@ -143,10 +139,10 @@ class Recipe(Strict):
     about: Text
     extends: Name | None = None  # a recipe whose needs, steps and environment come first
     runtime: LanguageRuntime | None = None
-    parameters: dict[str, Plain] = {}  # name -> default
+    parameters: dict[str, Plain] = Field(default={})  # name -> default
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: BuildRules = BuildRules()
-    env: Env = {}  # for the start command
+    env: Env = Field(default={})  # for the start command
 
 
 class Manifest(Strict):
@@ -158,7 +154,7 @@ class Manifest(Strict):
     kind: Kind
     homepage: Annotated[str, Field(pattern=r"^https?://")]
     recipe: Name | None = None
-    parameters: Annotated[dict[str, Plain], Field(alias="with")] = {}
+    parameters: dict[str, Plain] = Field(default={}, alias="with")
     notes: Texts = ()
     media_type: Text = "text/plain"
     slow_start: bool = False  # allow a longer search for the steady state
@@ -167,7 +163,7 @@ class Manifest(Strict):
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: BuildRules = BuildRules()
     start: StartRules
-    settings: dict[Name, Setting] = {}
+    settings: dict[Name, Setting] = Field(default={})
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
     workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers
 

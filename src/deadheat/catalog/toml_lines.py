@@ -91,6 +91,14 @@ def model_faults(error: ValidationError, values: object) -> list[tuple[Location,
     return [(location, ", or ".join(messages)) for location, messages in expected.items()]
 
 
+def faults_text(error: ValidationError, values: object) -> str:
+    """The faults in one line: `stopping.margin: expected a number`, each after a semicolon."""
+    return "; ".join(
+        f"{_shown(location)}: {text}" if location else text
+        for location, text in model_faults(error, values)[:FAULTS_SHOWN_MAX]
+    )
+
+
 def file_fault(
     path: Path, faults: Iterable[tuple[Location, str]], hint: str | None = None
 ) -> FileFault:

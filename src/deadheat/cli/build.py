@@ -13,10 +13,10 @@ from deadheat.cli.options import catalog_option, install_option, language_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import limit_options
 from deadheat.cli.values import Number
+from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.output import echo
-from deadheat.store import home
 
 
 @listed("build")

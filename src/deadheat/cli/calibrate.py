@@ -2,9 +2,7 @@
 
 import sys
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
@@ -17,6 +15,7 @@ from deadheat.cli.race_options import host_options, native_only, server_limit_op
 from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.machine import host_key
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.numbers import count, duration, percent
@@ -107,7 +106,7 @@ def command(
     sys.exit(_exit_code(result))
 
 
-def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mapping[str, Any]]:
+def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Fingerprint]:
     """The conclusion of stored races, and the fingerprint of their machine."""
     views = [report.load_view(store, find_run(store, run)) for run in runs]
     copies = sum(contender.name.startswith("copy-") for contender in views[0].contenders)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from deadheat.build.runtime import ServerRuntime, builder_of
-from deadheat.campaign.capacity import Capacity, Objective, find_capacities
+from deadheat.campaign.capacity import Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
@@ -37,7 +37,7 @@ from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SearchProtocol, amend, load_as
 from deadheat.report.findings.capacity import capacity_text
-from deadheat.store import Store
+from deadheat.store import Capacity, Store
 from deadheat.store.run_argument import run_argument
 
 
@@ -121,15 +121,15 @@ def command(
         for remark in resolved.remarks:
             listen(Event(remark, trouble=True))
         with open_run(store, world, resolved.protocol, command_line(), 0) as run:
-            run.conclusion["slo"] = slo
+            run.conclude(slo=slo)
             entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
             require_contenders(entered)
             context = RunContext(world, resolved.protocol, store, run.id, entered, 0, listen)
             results = find_capacities(context, objective)
-            run.conclusion["capacities"] = [result.to_json() for result in results]
+            run.conclude(capacities=tuple(results))
     if as_json:
-        document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}
-        echo_json(document)
+        capacities = [result.model_dump() for result in results]
+        echo_json({"run": run.id, "slo": slo, "capacities": capacities})
         return
     echo("\n".join(_line(result, slo) for result in results))
     echo(f"full report: deadheat report {run_argument(run.id, store_path)}")

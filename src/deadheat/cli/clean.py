@@ -11,10 +11,11 @@ from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
+from deadheat.home import home
 from deadheat.numbers import MIB, count
 from deadheat.output import echo
 from deadheat.report.model.kept import kept_path
-from deadheat.store import Store, home
+from deadheat.store import Store
 from deadheat.store.pruning import delete_runs, ended_before, size_bytes
 
 

@@ -24,8 +24,8 @@ from deadheat.cli.race_options import (
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
+from deadheat.home import home
 from deadheat.output import echo, echo_json, echo_rendered
-from deadheat.store import home
 
 SHARED = 2  # servers that run on every pair, if none is named
 

@@ -42,6 +42,7 @@ from deadheat.cli.stored import require_another, warn_of_running_runs
 from deadheat.cli.values import Duration
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
+from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.measure.hosts import Hosts, world_on
@@ -49,7 +50,7 @@ from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
 from deadheat.protocol import AloneProtocol
 from deadheat.report.model.view import RunView
-from deadheat.store import Store, home
+from deadheat.store import Store
 from deadheat.store.rows import StoredContender
 from deadheat.store.run_argument import run_argument
 

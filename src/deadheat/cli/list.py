@@ -23,8 +23,8 @@ from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown
 from deadheat.cli.help import listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped
+from deadheat.home import home
 from deadheat.output import echo, echo_json
-from deadheat.store import home
 
 HEADERS = ("server", "language", "framework", "kind", "here")
 GAP = "  "

@@ -8,7 +8,7 @@ import click
 from deadheat.cli.help import Topic, flag
 from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
-from deadheat.store import home
+from deadheat.home import home
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)

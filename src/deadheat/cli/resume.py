@@ -94,7 +94,7 @@ def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan
     with stored(store_path) as store:
         run_id = find_run(store, wanted)
         state = run_summary(store, run_id).state
-        is_spent = read_run(store, run_id).conclusion.get("why") == "budget spent"
+        is_spent = read_run(store, run_id).conclusion.why == "budget spent"
     if state in ENDS:
         more = f"`deadheat resume {run_argument(run_id, store_path)} --more 5m` gives it more time"
         hint = f"{more}, or {NEW_RUN}" if is_spent else NEW_RUN

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.output import echo
-from deadheat.store import Store, StoreError
+from deadheat.store import Store
 from deadheat.store.listing import runs_under_way
 
 MEASURE = "measure with deadheat run, or choose another store with --store FILE"

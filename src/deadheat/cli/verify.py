@@ -25,6 +25,7 @@ from deadheat.cli.race_options import host_options, isolate_option, limit_option
 from deadheat.cli.values import Levels
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.hosts import Hosts, host_of, one_host, world_on
 from deadheat.measure.inspection import Inspection
 from deadheat.measure.inspections import KeptInspections, inspect_all
@@ -249,5 +250,5 @@ def require_server_host_only(hosts: Hosts) -> None:
         )
 
 
-def _machine(fingerprint: dict[str, object]) -> str:
-    return f"{fingerprint.get('os') or 'Linux'}, kernel {fingerprint.get('kernel') or 'unknown'}"
+def _machine(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.os or 'Linux'}, kernel {fingerprint.kernel}"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from deadheat.catalog import find_root, model_faults
+from deadheat.catalog import faults_text, find_root
 from deadheat.catalog.toml_lines import BYTES_MAX
 from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option
@@ -83,9 +83,9 @@ def _require_valid(imported: Imported) -> None:
     try:
         Workload.model_validate(values)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, at))}: {text}" for at, text in model_faults(error, values)]
         raise DeadheatError(
-            f"the requests are no workload: {'; '.join(faults)}", "record fewer or other requests"
+            f"the requests are no workload: {faults_text(error, values)}",
+            "record fewer or other requests",
         ) from error
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from deadheat import __version__
 from deadheat.cluster.race import Ending
 from deadheat.cluster.record import ClusterHost, HostPair
-from deadheat.errors import DeadheatError
-from deadheat.store import Store, StoreError
+from deadheat.errors import DeadheatError, StoreError
+from deadheat.store import Store
 from deadheat.store.bundle import export_run
 from deadheat.store.listing import run_ids
 

@@ -5,9 +5,10 @@ A host is one machine in one role.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from deadheat.errors import DeadheatError
+from deadheat.host.fingerprint import Fingerprint
 
 ENDS_ONLY_S = 3600.0  # an interval of `watch` that leaves the samples at both ends alone
 
@@ -156,7 +157,7 @@ class Host(Protocol):
     def containment(self) -> str:
         """How process trees are contained: `cgroup-v2`, `pid-namespace` or `subreaper`."""
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Fingerprint:
         """CPU model and count, memory, kernel, OS, limits, governor, cgroup mode, sysctls."""
 
     def keep_awake(self) -> None:

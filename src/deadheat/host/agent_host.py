@@ -30,6 +30,7 @@ from deadheat.host import (
     Sample,
     Usage,
 )
+from deadheat.host.fingerprint import Fingerprint, Interface
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 SILENT_S = 120.0  # more than the agent takes at most to answer, besides what a request allows it
@@ -53,7 +54,7 @@ class AgentHost:
         preamble: bytes = b"",
         heartbeat_s: float | None = None,
     ) -> None:
-        self.interface: Mapping[str, Any] = {}  # of the link to another host
+        self.interface: Interface | None = None  # of the link to another host
         self._limits = limits or Limits()
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
@@ -93,10 +94,12 @@ class AgentHost:
     def containment(self) -> str:
         return self._containment
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Fingerprint:
         """As for any host, with `interface` if that of a link was read."""
-        fingerprint = dict(self._ask("fingerprint"))
-        return fingerprint | {"interface": dict(self.interface)} if self.interface else fingerprint
+        fingerprint = Fingerprint.model_validate(self._ask("fingerprint"))
+        if self.interface is None:
+            return fingerprint
+        return fingerprint.model_copy(update={"interface": self.interface})
 
     def keep_awake(self) -> None:
         self._ask("keep_awake")

@@ -28,7 +28,7 @@ def examine(machine: Machine) -> list[Finding]:
 
 
 def cpus(machine: Machine) -> Finding:
-    allowed, logical = len(machine.cpu["allowed"]), machine.cpu["logical"]
+    allowed, logical = len(machine.cpu.allowed), machine.cpu.logical
     reading = f"{allowed} of {logical} usable"
     if allowed < 2:
         meaning = "A server and its load generator need one CPU each. Nothing can be compared here."
@@ -43,7 +43,7 @@ def cpus(machine: Machine) -> Finding:
 
 
 def virtual_cpu(machine: Machine) -> Finding | None:
-    if not machine.cpu["virtual_machine"]:
+    if not machine.cpu.virtual_machine:
         return None
     meaning = (
         "Other guests on the same machine share its caches, clock and memory. Only stolen CPU time "
@@ -69,7 +69,7 @@ def steal(machine: Machine) -> Finding | None:
 def other_load(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
-    last_minute = machine.fingerprint["load_average"][0]
+    last_minute = machine.fingerprint.load_average[0]
     busy = numbers.percent(min(1.0, time.busy_share), 0)
     reading = f"{busy} busy now, load average {last_minute:.2f}"
     if time.busy_share <= BUSY_SHARE_MAX:
@@ -83,11 +83,11 @@ def other_load(machine: Machine) -> Finding | None:
 
 
 def governor(machine: Machine) -> Finding:
-    names = machine.cpu["governors"]
+    names = machine.cpu.governors
     reading = ", ".join(names)
-    if names == ["performance"]:
+    if names == ("performance",):
         return Finding("ok", "governor", reading, "The clock does not depend on the load.")
-    if names == ["unknown"]:
+    if names == ("unknown",):
         meaning = (
             "The clock frequency cannot be read here (usual in a virtual machine). Only the rate "
             "of the null server would show a throttled CPU."
@@ -100,7 +100,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding | None:
-    on = machine.cpu["turbo"]
+    on = machine.cpu.turbo
     if on is None:
         return None
     if not on:
@@ -111,12 +111,12 @@ def turbo(machine: Machine) -> Finding | None:
     )
     intel = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
     others = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
-    command = intel if "Intel" in (machine.cpu["model"] or "") else others
+    command = intel if "Intel" in (machine.cpu.model or "") else others
     return Finding("warn", "turbo", "on", meaning, command)
 
 
 def smt(machine: Machine) -> Finding | None:
-    shared = _shared_cores(machine.cpu["siblings"], machine.cpu["allowed"])
+    shared = _shared_cores(machine.cpu.siblings, machine.cpu.allowed)
     if not shared:
         meaning = "The machine reports no two usable CPUs on one core."
         return Finding("ok", "smt", "no siblings", meaning)
@@ -130,10 +130,10 @@ def smt(machine: Machine) -> Finding | None:
 
 
 def idle_cpus(machine: Machine) -> Finding:
-    hindrance = machine.cpu["idle"]["hindrance"]
+    hindrance = machine.cpu.idle.hindrance
     if hindrance is None:
         meaning = "A race keeps them awake, because waking a CPU takes time from the servers."
-        return Finding("ok", "idle cpus", machine.cpu["idle"]["driver"], meaning)
+        return Finding("ok", "idle cpus", machine.cpu.idle.driver or "no driver", meaning)
     meaning = (
         "A race cannot keep idle CPUs awake. Waking one takes time from the servers, above all on "
         "a virtual machine, and makes rates scatter."
@@ -146,7 +146,7 @@ def idle_cpus(machine: Machine) -> Finding:
 
 
 def clocksource(machine: Machine) -> Finding | None:
-    name = machine.fingerprint["clocksource"]
+    name = machine.fingerprint.clocksource
     if name is None:
         return None
     if name in CHEAP_CLOCKS:
@@ -174,8 +174,8 @@ def _cpu_list(text: str) -> set[int]:
 
 
 def open_files(machine: Machine) -> Finding:
-    hard = machine.fingerprint["open_files_hard"]
-    reading = f"{machine.fingerprint['open_files_soft']} (can be raised to {hard})"
+    hard = machine.fingerprint.open_files_hard
+    reading = f"{machine.fingerprint.open_files_soft} (can be raised to {hard})"
     levels = [level for level in CONNECTION_LEVELS if hard >= level + DESCRIPTORS_RESERVED]
     if levels == list(CONNECTION_LEVELS):
         return Finding("ok", "open files", reading, f"Enough for {levels[-1]:,} connections.")
@@ -261,8 +261,8 @@ def io_uring(machine: Machine) -> Finding | None:
 
 
 def containment(machine: Machine) -> Finding:
-    how = machine.fingerprint["containment"]
-    memory = machine.fingerprint["memory_source"]
+    how = machine.fingerprint.containment
+    memory = machine.fingerprint.memory_source
     if how != "cgroup-v2":
         meaning = (
             "CPU time is polled from /proc and servers are frozen by signals. Short-lived child "
@@ -281,7 +281,7 @@ def containment(machine: Machine) -> Finding:
 
 def memory(machine: Machine) -> Finding:
     available = machine.samples[-1].memory_available_bytes
-    total = machine.fingerprint["memory_total_bytes"]
+    total = machine.fingerprint.memory_total_bytes
     reading = f"{numbers.gibibytes(available)} of {numbers.gibibytes(total)} GiB available"
     if available >= 4 * numbers.GIB:
         return Finding("ok", "memory", reading, "Enough for a dozen servers in memory together.")

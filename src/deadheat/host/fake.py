@@ -16,8 +16,38 @@ from deadheat.host import (
     Sample,
     Usage,
 )
+from deadheat.host.fingerprint import Fingerprint, IdleState, Processor
 
 Matches = Callable[[Sequence[str]], bool]  # whether a rule applies to a command
+
+
+FINGERPRINT = Fingerprint(
+    cpu=Processor(
+        model="fake",
+        logical=2,
+        allowed=(0, 1),
+        smt_active=None,
+        siblings={},
+        packages=1,
+        governors=(),
+        turbo=None,
+        virtual_machine=None,
+        mitigations={},
+        idle=IdleState(driver="fake", wake_up_us=None, hindrance=None),
+    ),
+    memory_total_bytes=8 << 30,
+    architecture="fake",
+    kernel="fake",
+    os=None,
+    clocksource=None,
+    open_files_soft=1 << 20,
+    open_files_hard=1 << 20,
+    sysctl={},
+    containment="fake",
+    memory_source="fake",
+    load_average=(0.0, 0.0, 0.0),
+    python="3",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +121,10 @@ class FakeHost:
     def on_ask(self, matches: Matches, answers: Answers) -> None:
         self._asks.insert(0, (matches, answers))
 
-    def fingerprint(self) -> dict[str, Any]:
-        idle = {"driver": "fake", "wake_up_us": self.wake_up_us, "hindrance": None}
-        cpu = {"model": "fake", "logical": 2, "allowed": [0, 1], "idle": idle}
-        return {"cpu": cpu, "kernel": "fake"}
+    def fingerprint(self) -> Fingerprint:
+        idle = IdleState(driver="fake", wake_up_us=self.wake_up_us, hindrance=None)
+        cpu = FINGERPRINT.cpu.model_copy(update={"idle": idle})
+        return FINGERPRINT.model_copy(update={"cpu": cpu})
 
     def keep_awake(self) -> None:
         self.wake_up_us = 0

@@ -1,11 +1,12 @@
 """The state of a machine before a measurement, and the findings about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from deadheat.host import Sample
 from deadheat.host.cpu_time import CpuTime, cpu_time
+from deadheat.host.fingerprint import Fingerprint, Processor
 
 Level = Literal["ok", "note", "warn", "bad"]
 
@@ -38,31 +39,29 @@ class Machine:
     `swaps` is the text of /proc/swaps; `fingerprint` is from `Host.fingerprint`.
     """
 
-    fingerprint: Mapping[str, Any]
+    fingerprint: Fingerprint
     samples: Sequence[Sample]
     tools: Sequence[Tool] = ()
     swaps: str = ""
 
     @property
-    def cpu(self) -> Mapping[str, Any]:
-        cpu: Mapping[str, Any] = self.fingerprint["cpu"]
-        return cpu
+    def cpu(self) -> Processor:
+        return self.fingerprint.cpu
 
     @property
     def cpu_time(self) -> CpuTime | None:
-        return cpu_time(self.samples[0], self.samples[-1], self.cpu["allowed"])
+        return cpu_time(self.samples[0], self.samples[-1], self.cpu.allowed)
 
     def sysctl(self, name: str) -> str | None:
-        value: str | None = self.fingerprint["sysctl"].get(name)
-        return value
+        return self.fingerprint.sysctl.get(name)
 
     def sysctl_number(self, name: str) -> int | None:
         text = self.sysctl(name)
         return int(text) if text is not None and text.isdigit() else None
 
 
-def host_key(fingerprint: Mapping[str, Any]) -> str:
+def host_key(fingerprint: Fingerprint) -> str:
     """What a calibration applies to: processor, CPUs, kernel, and load from here or over a link."""
-    cpu = fingerprint["cpu"]
-    link = ", over a link" if "interface" in fingerprint else ""
-    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}{link}"
+    cpu = fingerprint.cpu
+    link = "" if fingerprint.interface is None else ", over a link"
+    return f"{cpu.model}, {cpu.logical} CPUs, {fingerprint.kernel}{link}"

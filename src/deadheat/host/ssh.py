@@ -12,15 +12,15 @@ import re
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from deadheat.errors import LinkLost
 from deadheat.host import HostError, Limits
 from deadheat.host.agent_host import AgentHost
+from deadheat.host.fingerprint import FarHost, Fingerprint, LinkSpeed
 from deadheat.host.local import AGENT_PATH
 
 # Without quotes, backslashes and line ends, so that every login shell passes it on as it is.
@@ -121,21 +121,21 @@ class SshHost(AgentHost):
         if not TARGET.fullmatch(target):
             raise HostError(f"{target!r}: expected [user@]host", "such as lab@192.168.10.10")
         self.target = target
-        self.network: Mapping[str, float] = {}  # to the other host, once it was measured
+        self.network: LinkSpeed | None = None  # to the other host, once it was measured
         self.same_machine = False  # as another host of the run, in another namespace or container
         arguments = ["--silence", f"{SILENCE_S:g}", *(["--isolate"] if isolate else [])]
         super().__init__(
             ssh_command(target), limits, preamble=preamble(arguments), heartbeat_s=HEARTBEAT_S
         )
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> Fingerprint:
         """As for any host, with the time of a request to the agent, and `network` if known."""
-        link: dict[str, Any] = {"agent_round_trip_us": self._round_trip_us}
-        if self.network:
-            link["network"] = dict(self.network)
-        if self.same_machine:
-            link["same_machine"] = True
-        return super().fingerprint() | {"link": link}
+        link = FarHost(
+            agent_round_trip_us=self._round_trip_us,
+            network=self.network,
+            same_machine=self.same_machine,
+        )
+        return super().fingerprint().model_copy(update={"link": link})
 
     @cached_property
     def _round_trip_us(self) -> float:

@@ -243,7 +243,7 @@ def object_of(line: str) -> Mapping[str, Any]:
 
 def send_engine(host: "SshHost") -> Engine:
     """The engine there. Raises `DeadheatError` if this machine's does not run there."""
-    theirs, ours = host.fingerprint()["architecture"], platform.machine()
+    theirs, ours = host.fingerprint().architecture, platform.machine()
     if theirs != ours:
         raise DeadheatError(
             f"{host.target}: its architecture is {theirs}: the load engine here is for {ours}",

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deadheat.build.leftovers import DISK_FREE_BYTES_MIN, in_use, make_room
 from deadheat.errors import DeadheatError
+from deadheat.home import home
 from deadheat.host import HostError, Limits, ProcessSpec
 from deadheat.host.agent_host import AgentHost
+from deadheat.host.fingerprint import Interface, LinkSpeed
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost, host_name
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.engine import send_engine
 from deadheat.measure.database import Database
 from deadheat.measure.lifecycle import is_taken
-from deadheat.measure.link import LinkInterface, measure_link
+from deadheat.measure.link import measure_link
 from deadheat.measure.world import Link, LoadSide, World, cpus_of_load, split_cpus
-from deadheat.store import home
 
 HERE = "."  # this machine, as --load-host
 BOOT_ID_S = 10.0
@@ -204,7 +205,7 @@ def two_hosts(
         sides = [context.enter_context(_side(host, threads)) for host in (load, *more)]
         engine = sides[0].engine
         chosen = engine if generator_name == "engine" else generator(generator_name)
-        server_cpus = server.fingerprint()["cpu"]["allowed"]
+        server_cpus = server.fingerprint().cpu.allowed
         database = context.enter_context(database_on(server, server_cpus, server_logs))
         world = World(
             server_host=server,
@@ -235,11 +236,9 @@ def _probed(
     link = measure_link(world)
     machines = [_boot_of(host) for host in ways]
     for host, way in ways.items():
-        interface = LinkInterface.of(before[host], host.interface_to(way) if way else None)
-        if interface is not None:
-            host.interface = asdict(interface)
+        host.interface = Interface.of(before[host], host.interface_to(way) if way else None)
         if isinstance(host, SshHost):
-            host.network = asdict(link)
+            host.network = LinkSpeed(round_trip_us=link.round_trip_us, bytes_per_s=link.bytes_per_s)
             host.same_machine = len(set(machines)) < len(machines)
     return link
 

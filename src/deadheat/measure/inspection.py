@@ -71,7 +71,7 @@ class Inspection:
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
         """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
         values = {key: value for key, value in row.items() if key != "state"}
-        lists = {name: tuple(row.get(name, ())) for name in ("lacks", "cautions", "workloads")}
+        lists = {name: tuple(row[name]) for name in ("lacks", "cautions", "workloads")}
         return cls(**{**values, **lists})
 
 

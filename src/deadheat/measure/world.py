@@ -1,12 +1,12 @@
 """`World`: the hosts, CPUs and load generator of one campaign, and the link between the hosts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.load import Engine, Generator, LoadResult, LoadSpec
 from deadheat.measure.database import Database
 
@@ -87,9 +87,9 @@ def by_role(loads: Sequence[LoadSide]) -> dict[str, LoadSide]:
     return {f"load {n}" if n > 1 else "load": side for n, side in enumerate(loads, 1)}
 
 
-def cpus_of_load(fingerprint: Mapping[str, Any], load_threads: int) -> list[int]:
+def cpus_of_load(fingerprint: Fingerprint, load_threads: int) -> list[int]:
     """All CPUs of a load host, which no server uses. Raises `DeadheatError` if it has too few."""
-    allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
+    allowed = fingerprint.cpu.allowed
     if load_threads > len(allowed):
         raise DeadheatError(
             f"--load-threads {load_threads}: the load host has {len(allowed)} CPUs",
@@ -99,14 +99,14 @@ def cpus_of_load(fingerprint: Mapping[str, Any], load_threads: int) -> list[int]
 
 
 def split_cpus(
-    fingerprint: Mapping[str, Any], load_threads: int, crowded: bool = False
+    fingerprint: Fingerprint, load_threads: int, crowded: bool = False
 ) -> tuple[list[int], list[int]]:
     """The CPUs of the server and of the load generator, disjoint; the last ones load.
 
     With `crowded`, load threads share half of the CPUs if there are more of them, as in a replay
     that was published with more. Raises `DeadheatError` if the machine has too few CPUs.
     """
-    allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
+    allowed = fingerprint.cpu.allowed
     if len(allowed) < 2:
         raise DeadheatError(
             f"{len(allowed)} CPU: expected two, one for the server and one for the load generator",

@@ -1,18 +1,16 @@
 """Protocols: `protocols/*.toml`, which say what to measure."""
 
 import difflib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from deadheat.catalog import file_fault, layered, layered_names, model_faults, read_toml
+from deadheat.catalog import file_fault, layered, layered_names, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
 from deadheat.protocol.model import (
     KINDS,
-    STORED_KINDS,
     AloneProtocol,
     AnyProtocol,
     Fixed,
@@ -29,11 +27,7 @@ from deadheat.protocol.model import (
     StoredProtocol,
     TrialProtocol,
     Warmup,
-    label_of,
-    of_stored,
-    tagged,
-    workload_names_of,
-    workloads_of,
+    protocol_of,
 )
 
 __all__ = [
@@ -54,14 +48,10 @@ __all__ = [
     "TrialProtocol",
     "Warmup",
     "amend",
-    "label_of",
     "load_as",
     "load_protocol",
     "protocol_names",
-    "stored_protocol",
-    "tagged",
-    "workload_names_of",
-    "workloads_of",
+    "protocol_of",
 ]
 
 
@@ -111,23 +101,3 @@ def load_as(root: Path, name: str, kind: type[P]) -> P:
             "`deadheat protocols` lists others",
         )
     return protocol
-
-
-def stored_protocol(run_id: str, values: Mapping[str, Any]) -> StoredProtocol:
-    """The stored protocol of a run. Raises `DeadheatError` if this version cannot read it."""
-    kept = of_stored(values)
-    hint = f"use the version of deadheat that wrote it: `deadheat report {run_id}` names it"
-    if kept["kind"] not in STORED_KINDS:
-        raise DeadheatError(
-            f"run {run_id}: its protocol cannot be read: unknown kind {kept['kind']!r}", hint
-        )
-    try:
-        return STORED_KINDS[kept["kind"]].model_validate(kept)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, location))}: {text}" if location else text
-            for location, text in model_faults(error, kept)
-        ]
-        raise DeadheatError(
-            f"run {run_id}: its protocol cannot be read: {'; '.join(faults)}", hint
-        ) from error

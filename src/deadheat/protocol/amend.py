@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
-from deadheat.catalog import model_faults
+from deadheat.catalog import faults_text
 from deadheat.errors import DeadheatError
 from deadheat.protocol.model import (
     SCALE_MAX,
@@ -56,12 +56,8 @@ def amend(
     try:
         return cast(P, type(protocol).model_validate(values))
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, location))}: {text}" if location else text
-            for location, text in model_faults(error, values)
-        ]
         raise DeadheatError(
-            f"protocol {protocol.name} with these options: {'; '.join(faults)}",
+            f"protocol {protocol.name} with these options: {faults_text(error, values)}",
             f"`deadheat plan --protocol {protocol.name} --json` shows its own values",
         ) from error
 

@@ -18,6 +18,7 @@ SCALE_MAX = 1000.0
 Restart = Literal["never", "repetition", "level"]
 Aggregate = Literal["median", "mean", "best"]
 Workloads = Annotated[tuple[Workload, ...], Field(max_length=20, strict=False)]
+MARGIN, CONFIDENCE = 0.03, 0.95
 Margin = Annotated[float, Field(gt=0, lt=0.5)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 Discard = Annotated[float, Field(ge=0, le=WEEK_S)]
@@ -39,8 +40,8 @@ class Settle(Strict):
     kind: Literal["settle"]
     question: Literal["order", "slower"] = "order"  # slower: is the second, of two?
     invocations: Count = 1  # instances of each contender, if the budget allows
-    margin: Margin = 0.03  # closer than this is equivalent
-    confidence: Confidence = 0.95
+    margin: Margin = MARGIN  # closer than this is equivalent
+    confidence: Confidence = CONFIDENCE
     resolution: float = Field(default=0.03, gt=0, lt=1)  # and until this is detectable
     half_width: float = Field(default=0.1, gt=0)  # and until ratios are known so
     budget_s: Seconds = 300  # start to end, builds apart
@@ -61,8 +62,8 @@ class Fixed(Repetitions):
     """A race ends when every contender has so many blocks, spread over so many instances."""
 
     invocations: Count = 1
-    margin: Margin = 0.03
-    confidence: Confidence = 0.95
+    margin: Margin = MARGIN
+    confidence: Confidence = CONFIDENCE
 
     @property
     def time_limit_s(self) -> float:
@@ -142,7 +143,12 @@ class AnyProtocol(Strict):
     @property
     def label(self) -> str:
         """The name with all that a reader must not overlook."""
-        return label_of(self.model_dump())
+        parts = [self.name]
+        if self.duration_scale != 1:
+            parts.append(f"scaled {self.duration_scale:g}")
+        if (names := self.workload_names) != (HELLO,):
+            parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
+        return ", ".join(parts)
 
     @property
     def workload_names(self) -> tuple[str, ...]:
@@ -162,6 +168,11 @@ class AnyProtocol(Strict):
     def main_level(self) -> Level:
         """The most connections of the first workload, which the live order and the ceiling show."""
         return Level(self.workload_names[0], max(self.connections))
+
+    def only(self, workload: str) -> Self:
+        """The protocol as if it had this workload alone."""
+        own = tuple(each for each in self.workloads if each.name == workload)
+        return self.model_copy(update={"workloads": own})
 
     def workload_named(self, name: str) -> Workload | None:
         """What is loaded for a workload; None for hello, which is a plain GET of the URL."""
@@ -234,6 +245,16 @@ class AloneProtocol(AnyProtocol):
     deviations: Texts = ()  # from the file, as asked for on the command line
     workloads: Annotated[tuple[Workload, ...], Field(max_length=1, strict=False)] = ()
 
+    @property
+    def label(self) -> str:
+        """`replay of kzmake-2018, best of 5, scaled 0.1`, with the deviations of a replay."""
+        label = super().label
+        if self.origin is not None:
+            _, *more = label.split(", ")
+            repetitions = f"{self.aggregate} of {self.stopping.repetitions}"
+            label = ", ".join([f"replay of {self.name}", repetitions, *more])
+        return ", ".join([label, *self.deviations])
+
     @model_validator(mode="after")
     def _agrees_with_its_generator(self) -> Self:
         if self.request_cap is not None and self.generator != "ab":
@@ -270,60 +291,9 @@ KINDS: Mapping[str, type[SliceProtocol] | type[AloneProtocol] | type[SearchProto
 STORED_KINDS: Mapping[str, type[StoredProtocol]] = {**KINDS, "trials": TrialProtocol}
 
 
-def tagged(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored protocol with its kind: that of one that had none follows from its other values."""
-    if "kind" in values:
-        return dict(values)
-    if values.get("residency") == "alone":
-        kind = "alone"
-    else:
-        kind = "slices" if values.get("slices") else "trials"
-    return {"kind": kind, **values}
-
-
-def of_stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a stored protocol that its kind has; earlier ones had the values of all."""
-    if "kind" in values:
-        return dict(values)
-    known = tagged(values)
-    model = STORED_KINDS[known["kind"]]
-    stopping = known.get("stopping", {})
-    settles = stopping.get("kind") == "settle"
-    parts: dict[str, type[Strict]] = {
-        "slices": SliceRule,
-        "stopping": Repetitions if model is AloneProtocol else Settle if settles else Fixed,
-    }
-    kept = {name: value for name, value in known.items() if name in model.model_fields}
-    for name, part in parts.items():
-        if isinstance(kept.get(name), Mapping):
-            kept[name] = {key: kept[name][key] for key in kept[name] if key in part.model_fields}
-    return kept
-
-
-def label_of(values: Mapping[str, Any]) -> str:
-    """A stored protocol's label: `replay of kzmake-2018, best of 5, scaled 0.1`.
-
-    A protocol that replays nothing is its name.
-    """
-    parts = [str(values.get("name", "?"))]
-    if values.get("origin"):
-        repetitions = values["stopping"]["repetitions"]
-        parts = [f"replay of {parts[0]}", f"{values['aggregate']} of {repetitions}"]
-    if (scale := values.get("duration_scale", 1)) != 1:
-        parts.append(f"scaled {scale:g}")
-    if (names := workload_names_of(values)) != (HELLO,):
-        parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
-    return ", ".join([*parts, *values.get("deviations", ())])
-
-
-def workload_names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The workloads of a stored protocol; hello alone for runs of version 0.1."""
-    names = [str(each.get("name", "?")) for each in workloads_of(values)]
-    return tuple(names) or (HELLO,)
-
-
-def workloads_of(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The workloads that a stored protocol defines; version 0.1 had none, later ones one."""
-    several = values.get("workloads")
-    listed = several if isinstance(several, list | tuple) else [values.get("workload")]
-    return tuple(each for each in listed if isinstance(each, Mapping))
+def protocol_of(values: Mapping[str, Any]) -> StoredProtocol:
+    """The protocol that a run stored, by its kind. Raises `ValueError`."""
+    kind = values.get("kind") if isinstance(values, Mapping) else None
+    if not isinstance(kind, str) or kind not in STORED_KINDS:
+        raise ValueError(f"unknown kind {kind!r}")
+    return STORED_KINDS[kind].model_validate(values)

@@ -1,10 +1,8 @@
 """What reports call a machine, a level, and a run without an end."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from deadheat import numbers
 from deadheat.foreign_text import one_line
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.workload import HELLO
 
 UNENDED = {
@@ -20,17 +18,17 @@ def load(workload: str, connections: int) -> str:
     return f"{name}{connections:,}"
 
 
-def machine(fingerprint: Mapping[str, Any]) -> str:
+def machine(fingerprint: Fingerprint) -> str:
     """A host in one line."""
-    cpu = fingerprint.get("cpu", {})
-    parts = [str(cpu.get("model") or "unknown processor")]
-    if logical := cpu.get("logical"):
-        parts.append(numbers.count(logical, "CPU"))
-    if memory := fingerprint.get("memory_total_bytes"):
-        parts.append(f"{numbers.gibibytes(memory)} GiB")
-    if cpu.get("virtual_machine"):
+    cpu = fingerprint.cpu
+    parts = [
+        cpu.model or "unknown processor",
+        numbers.count(cpu.logical, "CPU"),
+        f"{numbers.gibibytes(fingerprint.memory_total_bytes)} GiB",
+    ]
+    if cpu.virtual_machine:
         parts.append("virtual machine")
-    if cpu.get("idle", {}).get("wake_up_us") is not None:
+    if cpu.idle.wake_up_us is not None:
         parts.append("idle CPUs kept awake")
-    parts += [str(fingerprint[key]) for key in ("os", "kernel") if fingerprint.get(key)]
+    parts += [text for text in (fingerprint.os, fingerprint.kernel) if text]
     return one_line(", ".join(parts))

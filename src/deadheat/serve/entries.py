@@ -108,7 +108,7 @@ def _run(view: RunView, analysis: Analysis) -> SiteRun:
         run_id=view.run_id,
         started_at=view.started_at,
         state=view.state,
-        protocol=str(view.protocol.get("name", "?")),
+        protocol=view.protocol.name,
         machine=wording.machine(server.fingerprint) if server else "unknown machine",
         answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
         level=Level(view.workload, main.connections) if main else None,

@@ -12,7 +12,7 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from deadheat import numbers
-from deadheat.protocol import workload_names_of
+from deadheat.protocol import Settle
 from deadheat.report.formats import page as report_page
 from deadheat.serve.document import PackedDocument, document_of
 from deadheat.store import Store
@@ -134,14 +134,12 @@ def _event(run: RunSummary, left: str | None, cpu_ms: float) -> str:
 def time_left(run: RunProgress) -> str | None:
     """`at most 2 min` for a race with a budget, `about 2 min` for repetitions, as of its last
     trial. None before a trial, and where nothing is known."""
-    stopping, elapsed_s = run.protocol.get("stopping", {}), run.last_trial_at_s
-    if elapsed_s is None:
+    stopping, elapsed_s = getattr(run.protocol, "stopping", None), run.last_trial_at_s
+    if stopping is None or elapsed_s is None:  # a search has no rule
         return None
-    if stopping.get("kind") == "settle":
-        budget_s = stopping.get("budget_s")
-        return f"at most {_duration(budget_s - elapsed_s)}" if budget_s else None
-    levels = len(run.protocol.get("connections", ())) * len(workload_names_of(run.protocol))
-    planned = run.contenders * levels * stopping.get("repetitions", 0)
+    if isinstance(stopping, Settle):
+        return f"at most {_duration(stopping.budget_s - elapsed_s)}"
+    planned = run.contenders * len(run.protocol.levels) * stopping.repetitions
     if not run.trials or planned < run.trials:
         return None
     return f"about {_duration(elapsed_s * (planned / run.trials - 1))}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from deadheat import numbers
+from deadheat.errors import StoreError
 from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import wording
@@ -26,7 +27,7 @@ from deadheat.serve.markup import (
     text,
     wide,
 )
-from deadheat.store import Store, StoreError
+from deadheat.store import Store
 from deadheat.store.listing import ValidRate, valid_rates
 from deadheat.workload import HELLO, Level
 

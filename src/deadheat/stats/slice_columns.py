@@ -36,9 +36,8 @@ class SliceRow(NamedTuple):
 
 
 def weight_of(row: Mapping[str, Any]) -> float:
-    """That of a stored slice. Those of older versions counted what was answered in their window."""
-    window_s = row.get("window_s")
-    return float(row["requests_ok"] / window_s if window_s else row["rate_per_s"])
+    """That of a stored slice."""
+    return float(row["requests_ok"] / row["window_s"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,17 +16,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from deadheat.store.error import StoreError
+from deadheat.errors import StoreError
+from deadheat.store.conclusion import ImportedFrom
 from deadheat.store.listing import run_ids
-from deadheat.store.migrations import MIGRATIONS, migrate, schema_at, schema_version
+from deadheat.store.schema import has_our_content, is_store
 from deadheat.store.store import Store
 
 SIZE_BYTES_MAX = 4 * 1024**3
 CHUNK_BYTES = 1 << 20
 XZ_PRESET = 0  # histograms and series are packed already: more effort saves little
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
-
-SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
 
 
 def export_run(store: Store, run_id: str, path: Path) -> None:
@@ -54,7 +53,7 @@ def open_bundle(path: Path) -> Iterator[Store]:
         try:
             with lzma.open(path) as source, plain.open("wb") as target:
                 _copy(source, target)
-            _check_and_migrate(plain)
+            _check(plain)
         except (OSError, EOFError, lzma.LZMAError, sqlite3.Error, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise StoreError(
@@ -77,7 +76,7 @@ def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
         )
     at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     for run_id in ids:
-        store.take(bundle, run_id, {"imported": {"at": at, "from": name}})
+        store.take(bundle, run_id, ImportedFrom(at=at, bundle=name))
     return ids
 
 
@@ -90,17 +89,16 @@ def _copy(source: lzma.LZMAFile, target: BinaryIO) -> None:
         target.write(chunk)
 
 
-def _check_and_migrate(plain: Path) -> None:
-    """Check a copy of a bundle, then bring its schema up to date.
+def _check(plain: Path) -> None:
+    """Check a copy of a bundle.
 
     A view or a trigger would run foreign SQL at each read, so only our tables and indexes may be
     there. Raises `ValueError` or `sqlite3.Error` if the check fails.
     """
     with closing(sqlite3.connect(plain)) as connection:
-        version = schema_version(connection)
-        if version > len(MIGRATIONS):
-            raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)} or less")
-        if set(connection.execute(SCHEMA)) != schema_at(version):
+        if not is_store(connection):
+            raise ValueError("it is empty")
+        if not has_our_content(connection):
             raise ValueError("its tables are not those of a store")
         (fault,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if fault != "ok":
@@ -113,4 +111,3 @@ def _check_and_migrate(plain: Path) -> None:
         for run_id in ids:  # an id becomes the name of a file, and is printed
             if not RUN_ID.fullmatch(run_id):
                 raise ValueError(f"the run id {run_id[:40]!r} is not one of deadheat's")
-        migrate(connection)

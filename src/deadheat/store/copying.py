@@ -1,9 +1,11 @@
 """Copies one run from store to store: all its rows, with new ids."""
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from deadheat.store.conclusion import Conclusion, ImportedFrom
+from deadheat.store.parsing import parsed
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
 
@@ -29,21 +31,24 @@ OWNED = ("build", "calibration")  # these have `imported_with`
 
 
 def copy_run(
-    source: sqlite3.Connection, target: sqlite3.Connection, run_id: str, mark: Mapping[str, Any]
+    source: sqlite3.Connection,
+    target: sqlite3.Connection,
+    run_id: str,
+    imported: ImportedFrom | None,
 ) -> None:
-    """Insert the run into `target`, with `mark` added to its conclusion.
+    """Insert the run into `target`, with `imported` in its conclusion.
 
-    With a mark, the run is an imported one, and its builds and calibrations are stored as its own.
+    The builds and calibrations of an imported run are stored as its own.
     Each table is read in its order and written by one statement. Commits nothing. Raises
-    `sqlite3.Error`, also if a row of the run refers to one of another run.
+    `sqlite3.Error`, also if a row of the run refers to one of another run, and `StoreError`.
     """
     target.execute("BEGIN IMMEDIATE")  # the ids below are free until it ends
-    owner = {"imported_with": run_id} if mark else {}
+    owner = {"imported_with": run_id} if imported else {}
     parameters = {"run": run_id, "imported_with": _owner_in(source, run_id)}
     ids: dict[str, dict[int, int]] = {table: {} for table in REFERS_TO.values()}
     for table, belongs in BELONGS.items():
         rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)
-        changed = _changed(table, map(dict, rows), ids, mark, owner if table in OWNED else {})
+        changed = _changed(table, map(dict, rows), ids, imported, owner if table in OWNED else {})
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 
@@ -56,18 +61,21 @@ def _changed(
     table: str,
     rows: Iterator[dict[str, Any]],
     ids: Mapping[str, Mapping[int, int]],
-    mark: Mapping[str, Any],
+    imported: ImportedFrom | None,
     owner: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
-    """The rows, which refer to the copies of other rows, and carry the mark and the owner."""
+    """The rows, which refer to the copies of other rows, and carry the import and the owner."""
     for row in rows:
         for column, referred in REFERS_TO.items():
             if row.get(column) is not None:
                 if row[column] not in ids[referred]:
                     raise sqlite3.IntegrityError(f"{table}.{column} refers to another run")
                 row[column] = ids[referred][row[column]]
-        if table == "run" and mark:
-            row["conclusion"] = json.dumps(json.loads(row["conclusion"] or "{}") | mark)
+        if table == "run" and imported:
+            conclusion = parsed(
+                Conclusion.model_validate, row["conclusion"], row["id"], "conclusion"
+            )
+            row["conclusion"] = conclusion.changed(imported=imported).to_text()
         yield {**row, **owner}
 
 

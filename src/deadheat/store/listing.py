@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.errors import StoreError
 from deadheat.inflate import parse
-from deadheat.store.error import StoreError
+from deadheat.protocol import StoredProtocol, protocol_of
+from deadheat.store.parsing import parsed
 from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
@@ -74,7 +76,7 @@ class RunProgress:
     contenders: int
     trials: int
     last_trial_at_s: float | None  # since the run's start
-    protocol: Mapping[str, Any]
+    protocol: StoredProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,8 @@ def run_summary(store: Store, run_id: str) -> RunSummary:
 def run_progress(store: Store, run_id: str) -> RunProgress:
     """Raises `StoreError` if there is no run of that id, or if its protocol cannot be read."""
     for row in store.rows(PROGRESS, run_id):
-        _name(row)
         numbers = (row["contenders"], row["trials"], row["last_trial_at_s"])
-        return RunProgress(*numbers, parse(row["protocol"]))
+        return RunProgress(*numbers, parsed(protocol_of, row["protocol"], run_id, "protocol"))
     raise StoreError(f"the store {store.path} has no run {run_id}")
 
 
@@ -171,11 +172,9 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
 
 
 def _name(row: Mapping[str, Any]) -> str:
+    """Of the protocol and its workloads; the rest of it is not checked."""
     try:
         protocol = parse(row["protocol"])
-        several = protocol.get("workloads")
-        workloads = several if isinstance(several, list) else [protocol.get("workload")]
-        names = [str(each.get("name", "?")) for each in workloads if isinstance(each, dict)]
-        return ", ".join([str(protocol.get("name", "?")), *names])
-    except (ValueError, AttributeError) as error:
+        return ", ".join([protocol["name"], *(each["name"] for each in protocol["workloads"])])
+    except (ValueError, LookupError, TypeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error

@@ -4,17 +4,21 @@ import datetime
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeVar
 
+from deadheat.errors import StoreError
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
-from deadheat.store.error import StoreError
-from deadheat.store.packed_rows import PackedRows
+from deadheat.protocol import StoredProtocol, protocol_of
+from deadheat.store.conclusion import Conclusion
+from deadheat.store.parsing import decoded, parsed
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
+    PackedRows,
     StoredBuild,
     StoredCalibration,
     StoredContender,
@@ -22,13 +26,12 @@ from deadheat.store.rows import (
     StoredInstance,
     StoredTrial,
     TrialOutput,
+    unpacked,
 )
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
 Shape = TypeVar("Shape", StoredContender, StoredInstance, StoredBuild)
-Raw = TypeVar("Raw")
-Value = TypeVar("Value")
 
 OF_RUN = "trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
 CONTENDERS = """
@@ -66,6 +69,7 @@ HISTOGRAMS = """
     WHERE name = ? AND trial_id IN (SELECT value FROM json_each(?)) ORDER BY trial_id
 """
 SERIES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = ? ORDER BY trial_id"
+FINGERPRINT = "the fingerprint of a host"
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 
@@ -81,13 +85,13 @@ class StoredRun:
     started_at: datetime.datetime
     ended_at: datetime.datetime | None
     state: str  # as `run_state` has it
-    protocol: Mapping[str, Any]
+    protocol: StoredProtocol
     command: tuple[str, ...]
     seed: int
     deadheat_version: str
     generator_version: str
     writer: str  # the column's text
-    conclusion: Mapping[str, Any]
+    conclusion: Conclusion
     hosts: tuple[StoredHost, ...]
     contenders: tuple[StoredContender, ...]
     instances: tuple[StoredInstance, ...]
@@ -137,9 +141,11 @@ class StoredRun:
     def packed_series(self, name: str) -> dict[int, PackedRows]:
         """One series of each trial that has it, not decoded yet."""
         rows = self._store.select(SERIES, self.id, name)
-        place = f"run {self.id}: series {name} of trial"
         return {
-            row["trial_id"]: PackedRows(row["rows"], f"{place} {row['trial_id']}") for row in rows
+            row["trial_id"]: PackedRows(
+                row["rows"], self.id, f"series {name} of trial {row['trial_id']}"
+            )
+            for row in rows
         }
 
     def series(
@@ -159,8 +165,8 @@ class StoredRun:
             yield (
                 trial_id,
                 {
-                    row["name"]: _read(
-                        _unpacked, row["rows"], self.id, f"series {row['name']} of trial {trial_id}"
+                    row["name"]: decoded(
+                        unpacked, row["rows"], self.id, f"series {row['name']} of trial {trial_id}"
                     )
                     for row in group
                 },
@@ -172,7 +178,7 @@ class StoredRun:
         return {
             row["id"]: TrialOutput(
                 *(
-                    _read(_text, row[name], self.id, f"{name} of trial {row['id']}")
+                    decoded(_text, row[name], self.id, f"{name} of trial {row['id']}")
                     for name in ("stdout", "stderr")
                 )
             )
@@ -184,9 +190,9 @@ class StoredRun:
 
         A run that was measured here has those of this store; an imported run has what came with it.
         """
-        owner = self.id if "imported" in self.conclusion else None
+        owner = self.id if self.conclusion.imported else None
         for row in self._store.select(CALIBRATION, host_key, owner):
-            result = _read(parse, row["result"], self.id, "its calibration")
+            result = decoded(parse, row["result"], self.id, "its calibration")
             return StoredCalibration(row["at"], result)
         return None
 
@@ -203,18 +209,23 @@ def read_run(store: Store, run_id: str) -> StoredRun:
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
         state=run_state(run["state"], run["writer"]),
-        protocol=_read(parse, run["protocol"], run_id, "protocol"),
-        command=tuple(_read(parse, run["command"], run_id, "command")),
+        protocol=parsed(protocol_of, run["protocol"], run_id, "protocol"),
+        command=tuple(decoded(parse, run["command"], run_id, "command")),
         seed=run["seed"],
         deadheat_version=run["deadheat_version"],
         generator_version=run["generator_version"],
         writer=run["writer"],
-        conclusion=_read(_json, run["conclusion"], run_id, "conclusion") or {},
+        conclusion=parsed(Conclusion.model_validate, run["conclusion"], run_id, "conclusion"),
         hosts=tuple(
             StoredHost(
                 row["role"],
-                tuple(_read(parse, row["cpus"], run_id, "the CPUs of a host")),
-                _read(parse, row["fingerprint"], run_id, "the fingerprint of a host"),
+                tuple(decoded(parse, row["cpus"], run_id, "the CPUs of a host")),
+                parsed(
+                    Fingerprint.model_validate,
+                    row["fingerprint"],
+                    run_id,
+                    "the fingerprint of a host",
+                ),
             )
             for row in hosts
         ),
@@ -228,40 +239,29 @@ def read_run(store: Store, run_id: str) -> StoredRun:
 def trial_series(store: Store, trial_id: int, name: str) -> list[Any]:
     """One series of one trial; empty if it has none."""
     rows = store.select(OF_TRIAL, trial_id, name)
-    return _read(_unpacked, rows[0]["rows"], f"of trial {trial_id}", name) if rows else []
-
-
-def _read(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: str) -> Value:
-    """The decoded column. Raises `StoreError` that names the run and the field."""
-    try:
-        return decode(raw)
-    except ValueError as error:
-        raise StoreError(
-            f"run {run_id}: {field_name} cannot be read: {error}",
-            "the store or bundle is damaged, or was not written by deadheat",
-        ) from error
+    return decoded(unpacked, rows[0]["rows"], f"of trial {trial_id}", name) if rows else []
 
 
 def _contender(row: sqlite3.Row, run_id: str) -> StoredContender:
-    manifest = _read(parse, row["manifest"], run_id, f"the manifest of contender {row['id']}")
+    manifest = decoded(parse, row["manifest"], run_id, f"the manifest of contender {row['id']}")
     return _as(StoredContender, row, manifest=manifest)
 
 
 def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
-    decoded = {
-        name: _read(_json, row[name], run_id, f"{name} of instance {row['id']}")
+    columns = {
+        name: decoded(_json, row[name], run_id, f"{name} of instance {row['id']}")
         for name in ("behavior", "steady", "ended")
     }
-    command = _read(parse, row["command"], run_id, f"command of instance {row['id']}")
-    return _as(StoredInstance, row, command=tuple(command), **decoded)
+    command = decoded(parse, row["command"], run_id, f"command of instance {row['id']}")
+    return _as(StoredInstance, row, command=tuple(command), **columns)
 
 
 def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:
-    decoded = {
-        name: _read(parse, row[name], run_id, f"{name} of build {row['id']}")
+    columns = {
+        name: decoded(parse, row[name], run_id, f"{name} of build {row['id']}")
         for name in ("toolchains", "files")
     }
-    return _as(StoredBuild, row, **decoded)
+    return _as(StoredBuild, row, **columns)
 
 
 def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
@@ -271,11 +271,6 @@ def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
 
 def _json(text: str | None) -> Any:
     return parse(text) if text else None
-
-
-def _unpacked(packed: bytes) -> list[Any]:
-    rows: list[Any] = parse(inflate(packed))
-    return rows
 
 
 def _text(packed: bytes | None) -> str:

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from deadheat.store.store import home
+from deadheat.home import home
 
 
 def short_id(run_id: str) -> str:

@@ -12,21 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from deadheat.errors import StoreError
+from deadheat.host.fingerprint import Fingerprint
+from deadheat.protocol import StoredProtocol
+from deadheat.store.conclusion import Conclusion, ImportedFrom
 from deadheat.store.copying import copy_run
-from deadheat.store.error import StoreError
-from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
+from deadheat.store.schema import create, is_store
 from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
-
-
-def home() -> Path:
-    """The folder of runs, builds and logs: DEADHEAT_HOME, or the XDG data folder."""
-    if place := os.environ.get("DEADHEAT_HOME"):
-        return Path(place).resolve()
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data).expanduser() / "deadheat"
 
 
 class Store:
@@ -56,12 +51,12 @@ class Store:
     def begin_run(
         self,
         *,
-        protocol: Mapping[str, Any],
+        protocol: StoredProtocol,
         command: Sequence[str],
         seed: int,
         deadheat_version: str,
         generator_version: str,
-        conclusion: Mapping[str, Any] | None = None,
+        conclusion: Conclusion | None = None,
     ) -> str:
         """Add a run in state `running`; returns its id.
 
@@ -71,13 +66,13 @@ class Store:
         row = {
             "started_at": now.isoformat(timespec="seconds"),
             "state": "running",
-            "protocol": json.dumps(protocol),
+            "protocol": json.dumps(protocol.model_dump()),
             "command": json.dumps(list(command)),
             "seed": seed,
             "deadheat_version": deadheat_version,
             "generator_version": generator_version,
             "writer": json.dumps(Writer.this_process().to_json()),
-            "conclusion": json.dumps(conclusion) if conclusion else None,
+            "conclusion": (conclusion or Conclusion()).to_text(),
         }
         with self._commit() as connection:
             connection.execute("BEGIN IMMEDIATE")  # no other process can take the free id
@@ -85,7 +80,7 @@ class Store:
             _insert(connection, "run", {"id": run_id} | row)
         return run_id
 
-    def reopen_run(self, run_id: str, writer: str, conclusion: Mapping[str, Any]) -> None:
+    def reopen_run(self, run_id: str, writer: str, conclusion: Conclusion) -> None:
         """Make this process the writer of a run, in state `running`.
 
         `writer` is the column's text as it was read. Raises `StoreError` if it has changed:
@@ -97,7 +92,7 @@ class Store:
                 " WHERE id = ? AND writer = ?",
                 (
                     json.dumps(Writer.this_process().to_json()),
-                    json.dumps(conclusion),
+                    conclusion.to_text(),
                     run_id,
                     writer,
                 ),
@@ -105,24 +100,24 @@ class Store:
         if updated.rowcount != 1:
             raise StoreError(f"run {run_id} has just been resumed by another process")
 
-    def end_run(self, run_id: str, state: str, conclusion: Mapping[str, Any]) -> None:
+    def end_run(self, run_id: str, state: str, conclusion: Conclusion) -> None:
         """Close a run as `complete`, `interrupted` or `failed`."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self._commit() as connection:
             connection.execute(
                 "UPDATE run SET state = ?, conclusion = ?, ended_at = ? WHERE id = ?",
-                (state, json.dumps(conclusion), now, run_id),
+                (state, conclusion.to_text(), now, run_id),
             )
 
     def add_host(
-        self, run_id: str, role: str, cpus: Sequence[int], fingerprint: Mapping[str, Any]
+        self, run_id: str, role: str, cpus: Sequence[int], fingerprint: Fingerprint
     ) -> None:
         self._insert(
             "host",
             run_id=run_id,
             role=role,
             cpus=json.dumps(list(cpus)),
-            fingerprint=json.dumps(fingerprint),
+            fingerprint=json.dumps(fingerprint.to_json()),
         )
 
     def add_build(self, **values: Any) -> int:
@@ -156,24 +151,24 @@ class Store:
             return [_insert_trial(connection, record) for record in records]
 
     def add_calibration(
-        self, host_key: str, fingerprint: Mapping[str, Any], result: Mapping[str, Any]
+        self, host_key: str, fingerprint: Fingerprint, result: Mapping[str, Any]
     ) -> int:
         return self._insert(
             "calibration",
             at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             host_key=host_key,
-            fingerprint=json.dumps(fingerprint),
+            fingerprint=json.dumps(fingerprint.to_json()),
             result=json.dumps(result),
         )
 
-    def take(self, other: "Store", run_id: str, mark: Mapping[str, Any] | None = None) -> None:
+    def take(self, other: "Store", run_id: str, imported: ImportedFrom | None = None) -> None:
         """Copy a whole run of another store in one transaction.
 
-        `mark` marks it as imported: it is added to the conclusion, and the run's builds and
+        With `imported`, it is marked as such in its conclusion, and the run's builds and
         calibrations stay apart from those of this machine.
         """
         with self._commit() as connection:
-            copy_run(other._connection, connection, run_id, mark or {})
+            copy_run(other._connection, connection, run_id, imported)
 
     def settle(self) -> None:
         """Merge the write-ahead log into the file, so that the store is this one file."""
@@ -219,10 +214,10 @@ def _write(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
     try:
         with _alone_in(path.parent):
-            schema_version(connection)  # leaves the database of another program as it is
+            is_store(connection)  # leaves the database of another program as it is
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            migrate(connection)
+            create(connection)
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
@@ -231,21 +226,12 @@ def _write(path: Path) -> sqlite3.Connection:
 
 
 def _read(path: Path) -> sqlite3.Connection:
-    """Open read-only. A store of an earlier version is brought up to date first."""
     if not path.is_file():
         raise ValueError("there is no such file")
     connection = _connect_read_only(path)
     try:
-        version = schema_version(connection)
-        if version > len(MIGRATIONS):
-            raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
-        if version < len(MIGRATIONS):
-            if _is_read_only(path):
-                raise ValueError(
-                    f"its schema is {version}, expected {len(MIGRATIONS)}, and it cannot be "
-                    "brought up to date where nothing can be written; copy it elsewhere"
-                )
-            _write(path).close()
+        if not is_store(connection):
+            raise ValueError("it is empty")
     except BaseException:
         connection.close()
         raise

@@ -50,17 +50,6 @@ class Level:
     def _prefix(self) -> str:
         return "" if self.workload == HELLO else f"{self.workload}, "
 
-    @property
-    def key(self) -> str:
-        """`route, 100`, as the conclusion of a run of several workloads has it."""
-        return f"{self.workload}, {self.connections}"
-
-    @classmethod
-    def of_key(cls, key: str, default: str) -> Self:
-        """The level of a key. One without a workload, `100`, is of the `default`."""
-        workload, _, connections = key.rpartition(", ")
-        return cls(workload or default, int(connections))
-
 
 def variables_in(text: str) -> list[str]:
     """The names in a text, in order."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign.past import decided_on
 from deadheat.numbers import count
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
@@ -24,8 +23,6 @@ from deadheat.stats.ranking import Ranking, Row, rank
 from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 from deadheat.stats.ratio import RatioInterval
 
-MARGIN = 0.03
-CONFIDENCE = 0.95
 ALONE = "no other contender has a rate to compare with"
 
 
@@ -196,11 +193,11 @@ def _sliced_ranking(
     return rank_from_model(
         sliced.fit,
         sliced.names,
-        margin=view.stopping.get("margin", MARGIN),
-        confidence=view.stopping.get("confidence", CONFIDENCE),
-        share=view.conclusion.get("share", 1.0) * pairs_share,
+        margin=view.margin,
+        confidence=view.confidence,
+        share=view.conclusion.share_of_error * pairs_share,
         controls=[name for name in sliced.names if name in controls],
-        decided=decided_on(view.conclusion, view.workload).get(connections),
+        decided=view.conclusion.decided_at(view.workload, connections),
     )
 
 
@@ -218,15 +215,14 @@ def _trial_ranking(
         return None
     controls = [control.name for control in view.controls]
     columns = {name: rates[name] for name in (*names, *controls)}
-    stopping = view.stopping
     return rank(
         rate_matrix(columns, places),
         list(columns),
-        margin=stopping.get("margin", MARGIN),
-        confidence=stopping.get("confidence", CONFIDENCE),
-        share=view.conclusion.get("share", 1.0) * pairs_share,
+        margin=view.margin,
+        confidence=view.confidence,
+        share=view.conclusion.share_of_error * pairs_share,
         controls=controls,
-        decided=decided_on(view.conclusion, view.workload).get(connections),
+        decided=view.conclusion.decided_at(view.workload, connections),
     )
 
 

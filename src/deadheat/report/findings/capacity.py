@@ -1,14 +1,14 @@
 """The highest rate that holds an objective, and what it costs: per CPU and per 100 MiB."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat import numbers
-from deadheat.campaign.capacity import SERVER_GATES, Capacity
+from deadheat.campaign.capacity import SERVER_GATES
 from deadheat.report.findings.analysis import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
+from deadheat.store import Capacity
 
 MEMORY_UNIT_BYTES = 100 * numbers.MIB
 
@@ -42,13 +42,12 @@ def capacities(view: RunView) -> tuple[CapacityResult, ...]:
     """In the order of the searches; empty if the run has none."""
     contenders = {contender.name: contender for contender in view.contenders}
     return tuple(
-        _result(contenders[stored["name"]], stored, view.server_cpus)
-        for stored in view.conclusion.get("capacities", ())
+        _result(contenders[capacity.name], capacity, view.server_cpus)
+        for capacity in view.conclusion.capacities
     )
 
 
-def _result(contender: ContenderView, stored: Mapping[str, Any], cpus: int) -> CapacityResult:
-    capacity = Capacity(**stored)
+def _result(contender: ContenderView, capacity: Capacity, cpus: int) -> CapacityResult:
     held = _cell_at(contender, capacity.rate_per_s)
     above = _cell_at(contender, capacity.above_per_s)
     return CapacityResult(
@@ -74,7 +73,7 @@ def _disturbed(trial: TrialView) -> bool:
 
 def objective(view: RunView) -> str:
     """The objective as the user wrote it, such as `p99=10ms`."""
-    return str(view.conclusion.get("slo", "the objective"))
+    return view.conclusion.slo or "the objective"
 
 
 def capacity_statements(view: RunView) -> Iterator[Statement]:

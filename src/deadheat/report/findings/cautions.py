@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deadheat import numbers
@@ -66,15 +66,15 @@ def _state(view: RunView) -> Iterator[Caution]:
         yield Caution(view.state, (), text)
     elif view.state != "complete":
         ended = "failed" if view.state == "failed" else f"was {view.state}"
-        why = str(view.conclusion.get("why") or view.state)
+        why = view.conclusion.why or view.state
         text = ended if why == view.state else f"{ended}: {why}"
         yield Caution(view.state, (), f"the run {text}; the results up to then are shown")
 
 
 def _same_machine(view: RunView) -> Iterator[Caution]:
     """Two hosts that are two namespaces or containers."""
-    links = (host.fingerprint.get("link") for host in view.hosts)
-    if any(isinstance(link, Mapping) and link.get("same_machine") for link in links):
+    links = (host.fingerprint.link for host in view.hosts)
+    if any(link is not None and link.same_machine for link in links):
         text = "the hosts are namespaces or containers of one machine, and share its CPUs"
         yield Caution("same_machine", (), text, "for rates of two machines, use two machines")
 
@@ -163,7 +163,7 @@ def _workers(view: RunView) -> Iterator[Caution]:
         named.append(f"those of {count(len(others), 'other')}")
     text = f"{listing(named)} on {count(cpus, 'CPU')}: workers without a CPU take turns"
     names = tuple(contender.name for contender in crowded)
-    as_published = bool(view.protocol.get("origin"))
+    as_published = view.protocol.origin is not None
     advice = None if as_published else f"use --workers {cpus}, or give the server more CPUs"
     yield Caution("workers", names, text, advice)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deadheat.foreign_text import one_line
-from deadheat.protocol import workloads_of
+from deadheat.protocol import StoredProtocol
 from deadheat.report.model.view import RunView
 
 HASH_CHARS = 12
@@ -46,7 +46,9 @@ def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
         before, after = (by_role[role] for by_role in hosts)
         yield f"{role} CPUs", list(before.cpus), list(after.cpus)
         if role == "server":
-            yield from _mappings("machine", before.fingerprint, after.fingerprint)
+            yield from _mappings(
+                "machine", before.fingerprint.to_json(), after.fingerprint.to_json()
+            )
 
 
 def _mappings(
@@ -63,8 +65,8 @@ def _mappings(
             yield path, before, after
 
 
-def _without_workloads(protocol: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in protocol.items() if key not in ("workload", "workloads")}
+def _without_workloads(protocol: StoredProtocol) -> Mapping[str, Any]:
+    return protocol.model_dump(mode="json", exclude={"workloads"})
 
 
 def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
@@ -75,12 +77,12 @@ def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]
         yield f"workload {name}", hashes[0][name], hashes[1][name]
 
 
-def _hashes(protocol: Mapping[str, Any]) -> dict[str, str]:
+def _hashes(protocol: StoredProtocol) -> dict[str, str]:
     return {
-        str(each.get("name")): hashlib.sha256(
-            json.dumps(each, sort_keys=True).encode()
+        each.name: hashlib.sha256(
+            json.dumps(each.model_dump(), sort_keys=True).encode()
         ).hexdigest()[:HASH_CHARS]
-        for each in workloads_of(protocol)
+        for each in protocol.workloads
     }
 
 

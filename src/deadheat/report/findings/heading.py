@@ -1,14 +1,13 @@
 """What was run, where and how: a line, the lines above the tables, and the method in sentences."""
 
-import datetime
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
 from deadheat.foreign_text import one_line
-from deadheat.protocol import label_of
+from deadheat.host.fingerprint import FarHost, Interface
+from deadheat.protocol import AloneProtocol, SliceProtocol
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.evidence import HostLosses
@@ -41,7 +40,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
     contenders = numbers.count(len(view.contenders), "contender")
     lines = [
-        f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
+        f"{contenders} under protocol {view.protocol.label}: {_state(view)}",
         f"run {view.run_id}, {numbers.moment(view.started_at)}",
         _measured(view, analysis),
         *_resumed(view),
@@ -61,7 +60,7 @@ def _state(view: RunView, settled: str = "settled") -> str:
     """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
     if view.state in wording.UNENDED:
         return wording.UNENDED[view.state]
-    why = str(view.conclusion.get("why") or view.state)
+    why = view.conclusion.why or view.state
     why = settled if why == "settled" else why
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
     return f"{text} after {numbers.duration(view.race_s)}"
@@ -69,23 +68,22 @@ def _state(view: RunView, settled: str = "settled") -> str:
 
 def _resumed(view: RunView) -> Iterator[str]:
     """When the run was resumed; trials after that are from fresh processes."""
-    for resumption in view.conclusion.get("resumed", ()):
-        more_s = resumption.get("more_s")
+    for resumption in view.conclusion.resumed:
+        more_s = resumption.more_s
         how = "resumed" if more_s is None else f"given {numbers.duration(more_s)} more on"
-        at = numbers.moment(datetime.datetime.fromisoformat(resumption["at"]))
-        after = numbers.count(resumption["trials"], "trial")
-        yield f"{how} {at} after {after}, with fresh processes"
+        after = numbers.count(resumption.trials, "trial")
+        yield f"{how} {numbers.moment(resumption.at)} after {after}, with fresh processes"
 
 
 def _imported(view: RunView) -> list[str]:
     """The origin of an imported run."""
-    imported = view.conclusion.get("imported")
-    return [f"imported from {imported['from']}: measured elsewhere"] if imported else []
+    imported = view.conclusion.imported
+    return [f"imported from {imported.bundle}: measured elsewhere"] if imported else []
 
 
 def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
-    kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
+    kept = "keep-alive" if view.protocol.keep_alive else "a connection per request"
     load = f"at {levels} connections, {kept}"
     if view.trials == 0:
         return f"{load}: no trial"
@@ -93,30 +91,30 @@ def _measured(view: RunView, analysis: Analysis) -> str:
         return f"{load}: {numbers.count(view.trials, 'trial')} at offered rates"
     trials = numbers.count(view.trials, "trial")
     duration = _duration(view)
-    if view.protocol.get("slices"):
-        rounds = view.protocol["slices"]["rounds"]
+    if isinstance(view.protocol, SliceProtocol):
+        rounds = view.protocol.slices.rounds
         return (
             f"{load}: {trials} of up to {numbers.count(rounds, 'slice')} of {duration}, in "
             f"{numbers.count(analysis.blocks, 'block')}; up to "
             f"{numbers.count(analysis.invocations, 'fresh start')} of each"
         )
     text = f"{load}: {trials} of {duration}"
-    if view.protocol.get("kind") == "alone":
-        return f"{text}, {_alone(view)}"
+    if isinstance(view.protocol, AloneProtocol):
+        return f"{text}, {_alone(view, view.protocol)}"
     return (
         f"{text} in {numbers.count(analysis.blocks, 'block')} over "
         f"{numbers.count(analysis.invocations, 'fresh start')}"
     )
 
 
-def _alone(view: RunView) -> str:
+def _alone(view: RunView, protocol: AloneProtocol) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
-    repetitions = numbers.count(view.stopping.get("repetitions", 1), "repetition")
-    processes = PROCESSES[view.protocol.get("restart", "never")]
+    repetitions = numbers.count(protocol.stopping.repetitions, "repetition")
+    processes = PROCESSES[protocol.restart]
     shown = {contender.label for contender in view.contenders}
     others = [
         f"{PROCESSES[policy]} of {label}"
-        for label, policy in view.protocol.get("restarts", {}).items()
+        for label, policy in protocol.restarts.items()
         if label in shown
     ]
     return "; ".join(
@@ -141,36 +139,36 @@ def measured(view: RunView, analysis: Analysis) -> str:
     levels = numbers.listing([f"{connections:,}" for connections in view.levels])
     noun = "connection" if view.levels == (1,) else "connections"
     parts = [numbers.count(len(view.contenders), "server"), f"{levels} {noun}"]
-    if not view.protocol.get("keep_alive", True):
+    if not view.protocol.keep_alive:
         parts.append("a connection per request")
     if view.server_cpus:
         parts.append(numbers.count(view.server_cpus, "server CPU"))
     parts.append(_state(view, "rate known" if len(view.contenders) == 1 else "settled"))
-    if view.protocol.get("name") != "settle":
-        parts.append(f"protocol {label_of(view.protocol)}")
+    if view.protocol.name != "settle":
+        parts.append(f"protocol {view.protocol.label}")
     elif len(view.workloads) > 1:
         parts.append(f"workloads {', '.join(view.workloads)}")
     elif view.workload != HELLO:
         parts.append(f"workload {view.workload}")
     if analysis.levels and (ranking := analysis.main.ranking) is not None:
         parts.append(f"{numbers.percent(ranking.level.confidence, 0)} confidence")
-    if imported := view.conclusion.get("imported"):
-        parts.append(f"imported from {imported['from']}")
+    if imported := view.conclusion.imported:
+        parts.append(f"imported from {imported.bundle}")
     return one_line(", ".join(parts))
 
 
 def link_lines(view: RunView) -> list[str]:
     """None for a run on one machine."""
     fingerprints = {host.role: host.fingerprint for host in view.hosts}
-    links = {role: each["link"] for role, each in fingerprints.items() if "link" in each}
+    links = {role: each.link for role, each in fingerprints.items() if each.link is not None}
     loads = len(fingerprints) - 1
-    lines = [SAME_MACHINE] if any(link.get("same_machine") for link in links.values()) else []
+    lines = [SAME_MACHINE] if any(link.same_machine for link in links.values()) else []
     if links:
         lines += [_times(links, loads), *_database(view, links), *_skew(view, loads)]
     lines += [
-        f"{_host(role)}'s interface: {_interface(each['interface'])}"
+        f"{_host(role)}'s interface: {_interface(each.interface)}"
         for role, each in fingerprints.items()
-        if isinstance(each.get("interface"), Mapping)
+        if each.interface is not None
     ]
     return [*lines, *_losses(view)]
 
@@ -181,13 +179,13 @@ def _host(role: str) -> str:
     return f"{name} host {number}".rstrip()
 
 
-def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
+def _times(links: Mapping[str, FarHost], loads: int) -> str:
     """What the link adds to each slice; the load itself does not wait for it."""
     times = [
-        f"{_host(role)} {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
+        f"{_host(role)} {links[role].agent_round_trip_us / 1000:.1f} ms"
         for role in sorted(links, key=lambda role: (role != "server", role))
     ]
-    trips_us = {role: link["agent_round_trip_us"] for role, link in links.items()}
+    trips_us = {role: link.agent_round_trip_us for role, link in links.items()}
     slice_us = SERVER_REQUESTS * trips_us.pop("server", 0.0)
     requests = LOAD_REQUESTS if loads == 1 else TOGETHER_REQUESTS
     slice_us += requests * max(trips_us.values(), default=0.0)
@@ -198,7 +196,7 @@ def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
     )
 
 
-def _database(view: RunView, links: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _database(view: RunView, links: Mapping[str, FarHost]) -> Iterator[str]:
     """Where the workload's database ran, and what it adds to each slice of that workload."""
     contenders = (contender for each in view.by_workload for contender in each.contenders)
     trials = (trial for contender in contenders for trial in contender.trials)
@@ -206,7 +204,7 @@ def _database(view: RunView, links: Mapping[str, Mapping[str, Any]]) -> Iterator
         return
     text = "the database ran on the server host, on the CPUs of the server"
     if "server" in links:
-        added_us = DATABASE_REQUESTS * links["server"]["agent_round_trip_us"]
+        added_us = DATABASE_REQUESTS * links["server"].agent_round_trip_us
         text += f"; each of its slices takes about {added_us / 1000:.1f} ms more, between loads"
     yield text
 
@@ -221,34 +219,30 @@ def _skew(view: RunView, loads: int) -> list[str]:
     ]
 
 
-def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _network(links: Mapping[str, FarHost]) -> str:
     for link in links.values():
-        if "network" in link:
-            trip_us, bytes_per_s = link["network"]["round_trip_us"], link["network"]["bytes_per_s"]
-            rate = f"{bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
-            return (
-                f"; the null server answers in {trip_us / 1000:.2f} ms over the link, with {rate}"
-            )
+        if (network := link.network) is not None:
+            rate = f"{network.bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
+            answers = f"answers in {network.round_trip_us / 1000:.2f} ms over the link"
+            return f"; the null server {answers}, with {rate}"
     return ""
 
 
-def _interface(interface: Mapping[str, Any]) -> str:
+def _interface(interface: Interface) -> str:
     """`virtio_net, MTU 1,500 bytes, offloads gro, tso, interrupts on CPU 0,1`."""
-    offloads = interface.get("offloads") or {}
-    on = [name for name in sorted(offloads) if offloads[name]]
-    mtu = interface.get("mtu_bytes")
+    on = [name for name in sorted(interface.offloads) if interface.offloads[name]]
+    mtu = interface.mtu_bytes
     parts = [
-        str(interface.get("driver") or "unknown driver"),
-        f"MTU {mtu:,} bytes" if isinstance(mtu, int) else "unknown MTU",
+        interface.driver or "unknown driver",
+        "unknown MTU" if mtu is None else f"MTU {mtu:,} bytes",
         f"offloads {' '.join(on)}" if on else "no offloads",
         _interrupts(interface),
     ]
     return ", ".join(parts)
 
 
-def _interrupts(interface: Mapping[str, Any]) -> str:
-    served = interface.get("interrupt_cpus") or ()
-    targets = interface.get("interrupt_targets") or ()
+def _interrupts(interface: Interface) -> str:
+    served, targets = interface.interrupt_cpus, interface.interrupt_targets
     if not served and not targets:
         return "no interrupts"
     if not served:
@@ -289,11 +283,11 @@ def method(view: RunView, analysis: Analysis) -> tuple[str, ...]:
 def _schedule(view: RunView) -> Iterator[str]:
     if not view.races:
         yield _search(view)
-    elif view.protocol.get("slices"):
-        yield _slices(view)
-    elif view.protocol.get("kind") == "alone":
-        yield _alone_method(view)
-        if view.protocol.get("recovery"):
+    elif isinstance(view.protocol, SliceProtocol):
+        yield _slices(view, view.protocol.slices.rounds)
+    elif isinstance(view.protocol, AloneProtocol):
+        yield _alone_method(view, view.protocol)
+        if view.protocol.recovery is not None:
             yield (
                 "After each trial deadheat waited until the process was idle, and then until it "
                 "was as fast as in its first trial."
@@ -315,8 +309,8 @@ def _search(view: RunView) -> str:
     )
 
 
-def _slices(view: RunView) -> str:
-    rounds = numbers.count(view.protocol["slices"].get("rounds", 1), "round")
+def _slices(view: RunView, rounds_of_block: int) -> str:
+    rounds = numbers.count(rounds_of_block, "round")
     return (
         "deadheat started, verified and warmed up all contenders. In each round, one contender "
         f"after the other was thawed and loaded for one slice of {_duration(view)}, or longer if "
@@ -331,21 +325,20 @@ def _blocks(view: RunView) -> str:
         "The run stopped at a declared look once the order was settled, or when the budget was "
         "spent."
         if view.settles
-        else f"The plan had {numbers.count(view.stopping.get('repetitions', 1), 'block')}."
+        else f"The plan had {numbers.count(view.repetitions or 1, 'block')}."
     )
-    order = "in a fixed order" if view.protocol.get("order") == "listed" else "in random order"
     return (
-        f"deadheat started, verified and warmed up all contenders. In each block, {order}, one "
-        f"contender was loaded for {_duration(view)} while the others were frozen. Rates are "
+        f"deadheat started, verified and warmed up all contenders. In each block, in random order, "
+        f"one contender was loaded for {_duration(view)} while the others were frozen. Rates are "
         f"compared within blocks, so a slower machine slows every contender. {end}"
     )
 
 
-def _alone_method(view: RunView) -> str:
+def _alone_method(view: RunView, protocol: AloneProtocol) -> str:
     """Nothing cancels a change of the machine here, so it says so."""
-    repetitions = numbers.count(view.stopping.get("repetitions", 1), "repetition")
-    processes = PROCESSES[view.protocol.get("restart", "never")]
-    is_replay = bool(view.protocol.get("origin"))
+    repetitions = numbers.count(protocol.stopping.repetitions, "repetition")
+    processes = PROCESSES[protocol.restart]
+    is_replay = protocol.origin is not None
     as_published = ", as in the comparison that this run repeats" if is_replay else ""
     alone = " No other contender was running." if is_replay else ""
     return (
@@ -356,4 +349,4 @@ def _alone_method(view: RunView) -> str:
 
 
 def _duration(view: RunView) -> str:
-    return numbers.duration(view.protocol.get("duration_s"))
+    return numbers.duration(view.protocol.duration_s)

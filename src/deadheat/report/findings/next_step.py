@@ -16,7 +16,7 @@ from deadheat.store.run_argument import short_id
 HOUR_S = 3600.0
 MINUTE_S = 60.0
 MINUTES_MIN = 2
-BUDGET_S = 300.0  # of a new run, if the data do not say how long it takes
+BUDGET_S = 300.0  # of a new run, if nothing says how long it takes
 MARGIN_MAX = 10  # percent: beyond it, "they differ by less" says little
 KEPT = (
     *("--catalog", "-c", "--connections", "--load-threads"),
@@ -127,7 +127,7 @@ def next_step(view: RunView, analysis: Analysis, pairs: Sequence[Pair], source: 
     names, limit_s = _names(pairs), reasonable_s(view)
     extension_s = _extension_s(view, analysis, pairs)
     if can_extend(view, source) and (extension_s is None or extension_s <= limit_s):
-        return _more(view, extension_s or float(view.stopping["budget_s"]), source)
+        return _more(view, extension_s or view.budget_s or BUDGET_S, source)
     anew_s = _anew_s(view, analysis, pairs, len(names))
     if anew_s is None or not view.settles:
         return NextStep(run_anew(view, names, []))
@@ -165,7 +165,7 @@ def _with_budget(
 
 def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
     """The command that measures the only contender for longer."""
-    spent_s = float(view.race_s or view.stopping.get("budget_s") or BUDGET_S)
+    spent_s = view.race_s or view.budget_s or BUDGET_S
     minutes = math.ceil(max(spent_s, MINUTE_S) / MINUTE_S)
     if can_extend(view, source):
         return _more(view, minutes * MINUTE_S, source)
@@ -185,9 +185,9 @@ def can_extend(view: RunView, source: Source) -> bool:
     return (
         view.settles
         and view.state == "complete"
-        and view.conclusion.get("why") == "budget spent"
+        and view.conclusion.why == "budget spent"
         and view.command[1:2] == ("run",)
-        and "imported" not in view.conclusion
+        and view.conclusion.imported is None
         and not source.argument.startswith("--from")
         and all(contender.language is not None for contender in view.contenders)
     )
@@ -256,10 +256,10 @@ def _extension_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> fl
 
 def _extension_factor(view: RunView, analysis: Analysis) -> float:
     """How many times the blocks an extension needs, compared with a look like the last one."""
-    ranking, share = analysis.main.ranking, view.conclusion.get("share")
+    ranking, share = analysis.main.ranking, view.conclusion.share
     if ranking is None or share is None:
         return 1.0
-    extensions = sum("more_s" in part for part in view.conclusion.get("resumed", ()))
+    extensions = len(view.conclusion.extensions)
     next_share = Looks().extension_share(extensions + 1)
     now, then = (
         NORMAL.inv_cdf(1 - (1 - ranking.level.confidence) * s / ranking.level.comparisons / 2)

@@ -15,7 +15,7 @@ from deadheat.report.findings.analysis import LevelAnalysis
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
 
-# Keys of a slice. A slice without a pause has the first alone, one of older versions none.
+# Keys of a slice. One without a pause has the first alone; one that failed has none.
 WINDOW, PAUSED, LONGEST = "window_s", "paused_s", "longest_pause_us"
 SHARE_SHOWN = 0.02  # of a server's time
 SLICES_MIN = 2  # with a pause longer than a slice: a single one may be the machine's
@@ -51,7 +51,7 @@ def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
     """The servers that pause, of contenders and controls with their rows of slices.
 
     A server pauses if that takes over `SHARE_SHOWN` of its time, or if it stops for longer than a
-    slice more than once; both beyond the median of the others. Rows without the keys say nothing.
+    slice more than once; both beyond the median of the others. Slices that failed say nothing.
     """
     sums = {name: each for name, rows in rows_by_name.items() if (each := _sums(rows)) is not None}
     findings = {}
@@ -65,7 +65,7 @@ def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
 
 
 def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
-    """The contenders that pause at a level; empty for a run that did not store it."""
+    """The contenders that pause at a level."""
     if "pauses" not in level.kept:
         cells = {
             each.name: each.cells.get(level.connections, Cell(level.connections))
@@ -94,12 +94,12 @@ def _rows(cell: Cell) -> Rows:
 
 
 def _sums(rows: Rows) -> _Sums | None:
-    """None if no row says how long the server paused.
+    """None without a slice that was measured.
 
     A pause may last beyond the measured time, so it counts as time, too.
     """
-    known = [row for row in rows if PAUSED in row or WINDOW in row]
-    times_s = [row.get(WINDOW, row.get("elapsed_s")) or 0.0 for row in known]
+    known = [row for row in rows if WINDOW in row]
+    times_s = [row[WINDOW] for row in known]
     paused_s = [row.get(PAUSED) or 0.0 for row in known]
     whole_s = sum(map(max, times_s, paused_s))
     if not whole_s:

@@ -159,7 +159,7 @@ def _command_for_order(view: RunView, level: LevelAnalysis) -> str:
         return ""
     everyone = [standing.contender.name for standing in level.standings]
     valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
-    if view.protocol.get("origin") is not None:  # a replay repeats what has no intervals
+    if view.protocol.origin is not None:  # a replay repeats what has no intervals
         return settled_anew(view, valid if len(valid) > 1 else everyone)
     measured = any(standing.cell.trials for standing in level.standings)
     options = ["--budget", "10m"] if view.settles and (valid or not measured) else []

@@ -14,7 +14,6 @@ from typing import Any
 from deadheat import numbers
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.report.findings.analysis import (
-    CONFIDENCE,
     Analysis,
     LevelAnalysis,
     Standing,
@@ -136,7 +135,7 @@ def lone_rate(view: RunView, level: LevelAnalysis) -> LoneRate | None:
     rate_per_s = standing.cell.rate_per_s(view.aggregate)
     if not rates or rate_per_s is None:
         return None
-    confidence = view.stopping.get("confidence", CONFIDENCE)
+    confidence = view.confidence
     instances = len({invocation for invocation, *_ in rates})
     return LoneRate(standing, rate_per_s, half_width(rates, confidence), instances)
 
@@ -229,7 +228,7 @@ def _noise(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
 
 def noise_means(view: RunView, level: LevelAnalysis) -> str:
     """What the noise of the machine means for the answer."""
-    if view.protocol.get("kind") == "alone":
+    if view.protocol.kind == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"
     if level.ranking is None or len(level.ranking.rows) < 2:
         return "rates may be off by as much"
@@ -313,7 +312,7 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
-    if view.protocol.get("kind") == "alone":
+    if view.protocol.kind == "alone":
         repetitions = numbers.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
@@ -347,7 +346,7 @@ def _looks(view: RunView) -> str:
     """For how many looks the intervals hold: a race could end at each declared look."""
     if not view.settles:
         return ""
-    share = view.conclusion.get("share")
+    share = view.conclusion.share
     if share is None:
         return " for this look only: it was not a declared one, so the next may differ"
     spent = numbers.percent(share, 0)

@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError
@@ -64,12 +63,17 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
             to.RunPart,
             view,
             id=view.run_id,
-            why=view.conclusion.get("why"),
+            why=view.conclusion.why,
+            protocol=view.protocol.model_dump(mode="json"),
             blocks=analysis.blocks,
             invocations=analysis.invocations,
             reasonable_s=reasonable_s(view),
             measured_share=analysis.measured_share,
         ),
+        hosts=[
+            {"role": host.role, "cpus": host.cpus, "fingerprint": host.fingerprint.to_json()}
+            for host in view.hosts
+        ],
         contenders=_contenders(views),
         levels=[_level(each, own, level, source) for each, own in pairs for level in own.levels],
         capacities=[_capacity(view, result) for result in capacities(view)],
@@ -162,7 +166,7 @@ def _latency(distribution: Distribution) -> to.LatencyPart:
 
 
 def _capacity(view: RunView, result: CapacityResult) -> to.CapacityPart:
-    return _part(to.CapacityPart, result, **asdict(result.capacity), slo=objective(view))
+    return _part(to.CapacityPart, result, **result.capacity.model_dump(), slo=objective(view))
 
 
 def _level(view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source) -> to.LevelPart:

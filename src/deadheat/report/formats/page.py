@@ -29,7 +29,7 @@ def write(view: RunView, analysis: Analysis, source: Source | None = None) -> st
     text = json_document.write(view, analysis, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
-        title=one_line(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
+        title=one_line(f"{view.protocol.name} {view.run_id} – deadheat"),
         plain=_plain(view, analysis, source),
         document=base64.b64encode(packed).decode(),
     )

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from deadheat import numbers
 from deadheat.report import wording
-from deadheat.report.findings.analysis import MARGIN, Analysis, LevelAnalysis
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import finite, paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
@@ -116,7 +116,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
 
 
 def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Regression:
-    margin = float(view.stopping.get("margin", MARGIN))
+    margin = view.margin
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
     unranked = [name for name in (base, head) if not standings[name].ranked]

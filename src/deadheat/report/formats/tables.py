@@ -312,7 +312,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     if any(cell.doubtful and cell.rates_per_s for cell in cells):
         texts.append(IN_BRACKETS)
     if any(not cell.service.merged for cell in cells):
-        generator = view.protocol.get("generator", "the load generator")
+        generator = view.protocol.generator
         texts.append(f"p50 and p99 are medians over trials of what {generator} printed")
     else:
         texts.append("p50 and p99: service time under full load")
@@ -390,7 +390,7 @@ def _aggregate_note(view: RunView, analysis: Analysis) -> str:
         return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     if view.sliced:
         return f"rates come from a model of all slices in {numbers.count(analysis.blocks, 'block')}"
-    noun = "repetition" if view.protocol.get("kind") == "alone" else "block"
+    noun = "repetition" if view.protocol.kind == "alone" else "block"
     return f"rates are {view.aggregate}s over {numbers.count(analysis.blocks, noun)}"
 
 

@@ -171,7 +171,7 @@ class LinkLosses:
     @classmethod
     def of(cls, run: StoredRun) -> "LinkLosses | None":
         """Summed over all trials; None for a run on one machine."""
-        if not any("interface" in host.fingerprint for host in run.hosts):
+        if all(host.fingerprint.interface is None for host in run.hosts):
             return None
         results = [trial.result for trial in run.trials]
         increases = list(_increases(run.trials))

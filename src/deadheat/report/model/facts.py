@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import TypeVar
 
+from deadheat.errors import StoreError
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates, invalidating, spins
 from deadheat.report.model.kept import Kept, digest
@@ -21,7 +22,7 @@ from deadheat.report.model.series import (
     series,
 )
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView, cpus_used_of
-from deadheat.store import Gate, StoredRun, StoreError
+from deadheat.store import Gate, StoredRun
 from deadheat.store.rows import StoredTrial
 
 Item = TypeVar("Item")

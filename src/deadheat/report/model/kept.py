@@ -16,8 +16,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from deadheat.home import home
 from deadheat.inflate import parse
-from deadheat.store import StoredRun, home
+from deadheat.store import StoredRun
 
 TRIALS_MIN = 2_000  # a smaller run is quick to read
 CHANGING = ("running", "unended")

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
+from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
-from deadheat.protocol import tagged, workload_names_of, workloads_of
 from deadheat.report.model.evidence import (
     LinkLosses,
     RawOutput,
@@ -21,7 +20,7 @@ from deadheat.report.model.facts import Facts, grouped, place_in_load, with_clie
 from deadheat.report.model.kept import Kept
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.store import Store, StoredRun, StoreError, read_run
+from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstance, StoredTrial
 from deadheat.workload import HELLO
 
@@ -64,7 +63,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Ke
         first,
         workloads=workloads,
         later=tuple(later),
-        protocol=tagged(run.protocol),
+        protocol=run.protocol,
         link_losses=LinkLosses.of(run),
     )
 
@@ -72,7 +71,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Ke
 def _workloads(run: StoredRun) -> tuple[str, ...]:
     """The protocol's workloads in its order, then any other that was measured."""
     measured = sorted({trial.workload for trial in run.trials})
-    names = tuple(dict.fromkeys([*workload_names_of(run.protocol), *measured]))
+    names = tuple(dict.fromkeys([*run.protocol.workload_names, *measured]))
     if len(names) > WORKLOADS_MAX:  # only in a file that was not written by a run
         raise StoreError(f"run {run.id}: expected at most {WORKLOADS_MAX} workloads")
     return names
@@ -92,7 +91,7 @@ def _on(
         last_trial_at_s=max(
             (trial.at_s for trial in run.trials if trial.kind not in AFTER_THE_RACE), default=None
         ),
-        protocol=_protocol_of(tagged(run.protocol), workload),
+        protocol=run.protocol.only(workload),
         command=run.command,
         seed=run.seed,
         deadheat_version=run.deadheat_version,
@@ -119,14 +118,6 @@ def _skew_us(trial: StoredTrial) -> float | None:
     return skew_us
 
 
-def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:
-    """The protocol as if it had this workload alone; one with a single workload stays as it is."""
-    workloads = workloads_of(values)
-    if len(workloads) < 2:
-        return values
-    return {**values, "workloads": [each for each in workloads if each.get("name") == workload]}
-
-
 def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
     """How many trials of a contender at a level have series in a run of this size."""
     if asked is None or len(run.trials) <= SERIES_TRIALS_IN_ALL:
@@ -138,7 +129,7 @@ def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
 def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
     """The protocol's connections in its order, then any others that were measured."""
     measured = {trial.connections for trial in trials if trial.kind == "measure"}
-    return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
+    return tuple(dict.fromkeys([*run.protocol.connections, *sorted(measured)]))
 
 
 def _contenders(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from deadheat import numbers
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.foreign_text import one_line
-from deadheat.store import Store, StoreError
+from deadheat.store import Store
 from deadheat.store.listing import RunSummary, run_ids, run_summaries
 from deadheat.store.run_argument import short_id
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import ConfigDict, Field
 
+from deadheat.errors import StoreError
 from deadheat.stats.histogram import Latency, merge
-from deadheat.store import StoreError
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 SHAPE = ConfigDict(extra="forbid", use_attribute_docstrings=True, revalidate_instances="always")

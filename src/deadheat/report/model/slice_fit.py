@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from deadheat.measure.slices import TrialSlices, columns_of
+from deadheat.protocol import SliceProtocol
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
@@ -14,7 +15,7 @@ from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
-from deadheat.store.packed_rows import PackedRows
+from deadheat.store.rows import PackedRows
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -22,7 +23,7 @@ def with_model(view: RunView, kept: Kept) -> RunView:
 
     A run without slices stays as it is. Models are looked up in `kept`, and added to it.
     """
-    if not view.protocol.get("slices"):
+    if not isinstance(view.protocol, SliceProtocol):
         return view
     later = tuple(with_model(each, kept) for each in view.later)
     sliced = {

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
-from deadheat.protocol import workloads_of
+from deadheat.protocol import Fixed, Settle, StoredProtocol
+from deadheat.protocol.model import CONFIDENCE, MARGIN
 from deadheat.report.model.evidence import (
     Build,
     Defect,
@@ -20,7 +21,7 @@ from deadheat.report.model.evidence import (
 )
 from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
-from deadheat.store import Gate
+from deadheat.store import Conclusion, Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
 from deadheat.workload import HELLO
 
@@ -234,12 +235,12 @@ class RunView:
     ended_at: datetime.datetime | None
     state: str
     last_trial_at_s: float | None
-    protocol: Mapping[str, Any]
+    protocol: StoredProtocol
     command: tuple[str, ...]
     seed: int
     deadheat_version: str
     generator_version: str
-    conclusion: Mapping[str, Any]
+    conclusion: Conclusion
     hosts: tuple[StoredHost, ...]
     levels: tuple[int, ...]
     contenders: tuple[ContenderView, ...]
@@ -265,8 +266,7 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        own = [each for each in workloads_of(self.protocol) if each.get("name") == self.workload]
-        protocol = {**self.protocol, "workloads": own}
+        protocol = self.protocol.only(self.workload)
         alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
         return (alone, *self.later)
 
@@ -283,18 +283,39 @@ class RunView:
     @property
     def aggregate(self) -> Aggregate:
         """How the rates of several trials become one."""
-        aggregate: Aggregate = self.protocol.get("aggregate", "median")
-        return aggregate
+        return self.protocol.aggregate
 
     @property
     def settles(self) -> bool:
         """Whether it measures until the order is settled, not a fixed number of times."""
-        return self.stopping.get("kind") == "settle"
+        return self._settle is not None
 
     @property
-    def stopping(self) -> Mapping[str, Any]:
-        stopping: Mapping[str, Any] = self.protocol.get("stopping", {})
-        return stopping
+    def _settle(self) -> Settle | None:
+        stopping = getattr(self.protocol, "stopping", None)  # a search has none
+        return stopping if isinstance(stopping, Settle) else None
+
+    @property
+    def budget_s(self) -> float | None:
+        """Of a race that measures until the order is settled."""
+        return self._settle.budget_s if self._settle else None
+
+    @property
+    def repetitions(self) -> int | None:
+        """Of each contender, where that is fixed."""
+        return getattr(getattr(self.protocol, "stopping", None), "repetitions", None)
+
+    @property
+    def margin(self) -> float:
+        """Closer than this is equivalent."""
+        stopping = getattr(self.protocol, "stopping", None)
+        return stopping.margin if isinstance(stopping, Settle | Fixed) else MARGIN
+
+    @property
+    def confidence(self) -> float:
+        """At which all intervals of a table hold together."""
+        stopping = getattr(self.protocol, "stopping", None)
+        return stopping.confidence if isinstance(stopping, Settle | Fixed) else CONFIDENCE
 
     @property
     def server_cpus(self) -> int:
@@ -306,16 +327,15 @@ class RunView:
         """Start to end without pauses; for a run that has not ended, start to its last trial."""
         if self.ended_at is None:
             return self.last_trial_at_s
-        paused_s: float = sum(pause["paused_s"] for pause in self.conclusion.get("resumed", ()))
-        return (self.ended_at - self.started_at).total_seconds() - paused_s
+        return (self.ended_at - self.started_at).total_seconds() - self.conclusion.paused_s
 
     @property
     def race_s(self) -> float | None:
         """The race alone, which the budget bounds: without builds, and what is measured after it.
 
-        A run that was cut short, or is of an earlier version, has `elapsed_s` instead.
+        A run that was cut short, or in which nothing raced, has `elapsed_s` instead.
         """
-        race_s: float | None = self.conclusion.get("race_s")
+        race_s = self.conclusion.race_s
         return self.elapsed_s if race_s is None else race_s
 
     @property

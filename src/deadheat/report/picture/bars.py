@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deadheat import numbers
-from deadheat.protocol import label_of
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.profile import Profile, Share, profile
@@ -95,7 +94,7 @@ def _title(view: RunView, level: LevelAnalysis) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
     at = numbers.count(level.connections, "connection")
-    return f"Requests/s at {at}, {label_of(view.protocol)}; no server is ranked."
+    return f"Requests/s at {at}, {view.protocol.label}; no server is ranked."
 
 
 def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:

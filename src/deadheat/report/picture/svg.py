@@ -178,7 +178,7 @@ def with_footer(
 
 
 def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
-    protocol = view.protocol.get("name", "?")
+    protocol = view.protocol.name
     connections = numbers.count(analysis.main.connections, "connection") if analysis.levels else ""
     if workloads is None and (len(view.workloads) > 1 or view.workload != HELLO):
         workloads = f"workload {view.workload}"
