@@ -11,14 +11,14 @@ import os
 import pwd
 import shlex
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog.layers import shipped_root
 from deadheat.catalog.server import Server, load_server
 from deadheat.catalog.toml_lines import FileFault
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 
 PARTS = ("servers", "recipes", "protocols", "workloads", "published")
 SKIPPED = {"node_modules", "target", "__pycache__", ".venv"}  # no build uses them
@@ -108,7 +108,11 @@ def choose(
     Raises `DeadheatError` with the nearest names or the available languages, and `FileFault` for a
     matching manifest that cannot be read.
     """
-    matched = [server for pattern in patterns for server in _matching(catalog, pattern)]
+    found = {pattern: _matching(catalog, pattern) for pattern in patterns}
+    if unknown := [pattern for pattern, names in found.items() if not names]:
+        raise _unknown(catalog, unknown)
+    every = catalog.servers if found.keys() <= catalog.servers.keys() else catalog.all_servers
+    matched = [every[name] for names in found.values() for name in names]
     pool = {server.name: server for server in matched} or dict(catalog.servers)
     wanted = [language.lower() for language in languages]
     written_in = _languages(catalog.servers)
@@ -117,9 +121,12 @@ def choose(
         pool = pool if matched else dict(catalog.all_servers)
     for language in wanted:
         if language not in written_in:
-            raise DeadheatError(
+            near = [name for name in sorted(written_in) if name.startswith(language)]
+            near = near or difflib.get_close_matches(language, sorted(written_in), n=3)
+            available = f"available: {', '.join(sorted(written_in))}"
+            raise UsageFault(
                 f"--language: no server is written in {language!r}",
-                f"available: {', '.join(sorted(written_in))}",
+                f"did you mean {' or '.join(near)}?" if near else available,
             )
     chosen = [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
     if matched and not chosen:
@@ -135,20 +142,30 @@ def _languages(servers: Mapping[str, Server]) -> set[str]:
     return {server.manifest.language.lower() for server in servers.values()}
 
 
-def _matching(catalog: Catalog, pattern: str) -> list[Server]:
+def _matching(catalog: Catalog, pattern: str) -> list[str]:
+    """The names that a pattern matches; raises `FileFault` for a manifest that cannot be read."""
     for name in fnmatch.filter(catalog.faults, pattern):
         raise catalog.faults[name]
     if pattern in catalog.servers:
-        return [catalog.servers[pattern]]
-    names = fnmatch.filter(catalog.all_servers, pattern)
-    if not names:
-        near = difflib.get_close_matches(pattern, catalog.all_servers, n=3, cutoff=0.5)
-        places = [catalog.root, *([shipped_root()] if catalog.shipped else [])]
-        raise DeadheatError(
-            f"unknown server {pattern!r} in {' and '.join(f'{p}/servers' for p in places)}",
-            f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows all servers",
-        )
-    return [catalog.all_servers[name] for name in names]
+        return [pattern]
+    return fnmatch.filter(catalog.all_servers, pattern)
+
+
+def _unknown(catalog: Catalog, patterns: Sequence[str]) -> UsageFault:
+    """The error that names every pattern without a server, and names near to each."""
+    hints = []
+    for pattern in patterns:
+        near = difflib.get_close_matches(pattern.strip("*"), catalog.all_servers, n=3, cutoff=0.5)
+        if near:
+            which = f"{pattern}: " if len(patterns) > 1 else ""
+            hints.append(f"{which}did you mean {' or '.join(near)}?")
+    places = [catalog.root, *([shipped_root()] if catalog.shipped else [])]
+    word = "server" if len(patterns) == 1 else "servers"
+    return UsageFault(
+        f"unknown {word} {', '.join(map(repr, patterns))} "
+        f"in {' and '.join(f'{place}/servers' for place in places)}",
+        "; ".join(hints) or "`deadheat list '*'` shows all servers",
+    )
 
 
 def distrust(root: Path) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deadheat.catalog.layers import layered
 from deadheat.catalog.server import Server, copy_folder
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LINE = re.compile(r'^name = ".*"$', re.MULTILINE)
@@ -37,7 +37,7 @@ def copy_server(source: Server, name: str, root: Path) -> Path:
     Raises `DeadheatError` if the name is invalid or taken, or the folder cannot be written.
     """
     if not NAME.fullmatch(name):
-        raise DeadheatError(
+        raise UsageFault(
             f"{name!r} is not a valid server name", "use lower-case letters, digits and hyphens"
         )
     folder = root / "servers" / name

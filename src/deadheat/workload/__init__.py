@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 
 from deadheat.catalog import file_fault, layered, layered_names, read_toml
-from deadheat.errors import DeadheatError
+from deadheat.errors import UsageFault
 from deadheat.workload.model import HELLO, Level, Workload
 from deadheat.workload.sample import SampleRequest
 
@@ -26,7 +26,7 @@ def load_workload(root: Path, name: str) -> Workload:
         names = workload_names(root)
         near = difflib.get_close_matches(name, names)
         known = ", ".join(names) or "none"
-        raise DeadheatError(
+        raise UsageFault(
             f"no workload {name!r}: no file {path}",
             f"did you mean {' or '.join(near)}?" if near else f"available: {known}",
         )
