@@ -99,9 +99,11 @@ def test_a_revision_without_the_folder_is_named(repository: Path) -> None:
 
 def test_uncommitted_changes_are_counted(repository: Path) -> None:
     with LocalHost() as host:
-        assert uncommitted(host, repository) == 0
+        head, before = (resolve(host, repository, "head", name) for name in ("main", "main~1"))
+        assert uncommitted(host, repository, head) == 0
         (repository / "api" / "f").write_text("third")
-        assert uncommitted(host, repository) == 1
+        assert uncommitted(host, repository, head) == 1
+        assert uncommitted(host, repository, before) == 0
         stash = git(repository, "stash", "create")
     folder = built(repository, repository, "cp api/f seen", stash)
     assert (folder / "seen").read_text() == "third"
@@ -124,6 +126,36 @@ def test_a_shallow_clone_is_named_and_its_commits_are_raced(repository: Path) ->
     assert caught.value.hint.startswith("this clone is shallow: `git fetch --unshallow`")
     folder = built(shallow, shallow / "api", "cp f built", "HEAD")
     assert (folder / "built").read_text() == "second"
+
+
+def test_a_shallow_clone_races_a_commit_that_no_branch_has(repository: Path) -> None:
+    """Where a job fetched the base alone, and for uncommitted work."""
+    shallow = repository.parent / "shallow"
+    git(repository.parent, "clone", "-q", "--depth", "1", f"file://{repository}", str(shallow))
+    git(shallow, "fetch", "-q", "--depth", "1", "origin", "v1")
+    folder = built(shallow, shallow / "api", "cp f built", "FETCH_HEAD")
+    assert (folder / "built").read_text() == "first"
+
+
+def test_submodules_of_submodules_are_checked_out(repository: Path) -> None:
+    inner = repository.parent / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main")
+    (inner / "file").write_text("inner")
+    commit(inner, "one")
+    vendored = repository / "vendor"
+    git(vendored, "submodule", "add", "-q", f"file://{inner}", "inner")
+    commit(vendored, "two")
+    commit(repository, "third")
+    inner.rename(repository.parent / "gone")  # so only the checkout has it
+    folder = built(repository, repository, "cat vendor/inner/file > seen", "HEAD")
+    assert (folder / "seen").read_text() == "inner"
+
+
+def test_a_submodule_that_the_checkout_lacks_is_fetched(repository: Path) -> None:
+    git(repository, "submodule", "deinit", "-q", "-f", "vendor")
+    folder = built(repository, repository, "cat vendor/file > seen")
+    assert (folder / "seen").read_text() == "vendored"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -56,47 +56,50 @@ def resolve(host: Host, repository: Path, role: str, asked: str) -> Revision:
     hint = f"`git log --oneline` lists commits; for uncommitted work use {UNCOMMITTED}"
     if near := _near_names(host, repository, asked):
         hint = f"did you mean {' or '.join(near)}?"
-    if _said(host, repository, "rev-parse", "--is-shallow-repository") == "true":
+    elif _is_shallow(host, repository):
         hint = "this clone is shallow: `git fetch --unshallow` gets the other commits"
     raise DeadheatError(
         _with_words(f"--{role} {asked}: no such revision in {repository}", completed), hint
     )
 
 
-def uncommitted(host: Host, repository: Path) -> int:
-    """The number of changed files that are in no commit."""
+def uncommitted(host: Host, repository: Path, revision: Revision) -> int:
+    """The number of changed files in no commit, if the revision is the one that is checked out."""
+    if _said(host, repository, "rev-parse", "HEAD") != revision.commit:
+        return 0
     changes = _said(host, repository, "status", "--porcelain", "--untracked-files=no")
     return len(changes.splitlines())
 
 
 def check_out(
-    host: Host, repository: Path, revision: Revision, folder: Path, *, whole: bool = False
+    host: Host, repository: Repository, revision: Revision, folder: Path, *, whole: bool = False
 ) -> None:
     """Make `folder` a clone at the revision, with its tags and submodules.
 
     The clone borrows the objects of the repository, unless it has to be `whole`. A submodule that
     is checked out in the repository is taken from there. Raises `DeadheatError`.
     """
-    step = f"{revision.name}: git"
-    shallow = _said(host, repository, "rev-parse", "--is-shallow-repository") == "true"
-    source = f"file://{repository}" if shallow else str(repository)
-    how = () if whole or shallow else ("--shared",)
-    cloned = _git(host, repository, "clone", "-q", "--no-checkout", *how, source, str(folder))
-    require_done(cloned, f"{step} clone")
-    if origin := _said(host, repository, "remote", "get-url", "origin"):
+    root, step = repository.root, f"{revision.name}: git"
+    if _is_shallow(host, root):  # git does not borrow from a shallow clone
+        source = f"file://{root}"
+        cloned = _git(host, root, "clone", "-q", "--no-checkout", source, str(folder))
+        require_done(cloned, f"{step} clone")
+        fetched = _git(host, folder, "fetch", "-q", source, revision.commit)  # of no branch, maybe
+        require_done(fetched, f"{step} fetch")
+    else:
+        how = () if whole else ("--shared",)
+        cloned = _git(host, root, "clone", "-q", "--no-checkout", *how, str(root), str(folder))
+        require_done(cloned, f"{step} clone")
+    if origin := _said(host, root, "remote", "get-url", "origin"):
         _git(host, folder, "remote", "set-url", "origin", origin)  # what relative submodules mean
-    require_done(
-        _git(host, folder, "checkout", "-q", "--detach", revision.commit), f"{step} checkout"
-    )
-    if not (folder / ".gitmodules").is_file():
-        return
-    require_done(_git(host, folder, "submodule", "init"), f"{step} submodule init")
-    for name, path in _submodules(host, folder):
-        if (repository / path / ".git").exists():
-            _git(host, folder, "config", f"submodule.{name}.url", f"file://{repository / path}")
-    local = ("-c", "protocol.file.allow=always")
-    update = ("submodule", "update", "--init", "--recursive", "--quiet")
-    require_done(_git(host, folder, *local, *update), f"{step} submodule update")
+    checked_out = _git(host, folder, "checkout", "-q", "--detach", revision.commit)
+    require_done(checked_out, f"{step} checkout")
+    _add_submodules(host, root, folder, f"{step} submodule")
+    if not (folder / repository.inside).is_dir():
+        raise DeadheatError(
+            f"{revision.name} has no folder {repository.inside}",
+            "run this in a folder that both revisions have",
+        )
 
 
 def require_done(completed: Completed, step: str) -> None:
@@ -108,6 +111,23 @@ def require_done(completed: Completed, step: str) -> None:
     if completed.limit is not None:
         outcome = f"was stopped: {completed.limit}"
     raise DeadheatError(_with_words(f"{step} {outcome}", completed))
+
+
+def _add_submodules(host: Host, source: Path, folder: Path, step: str) -> None:
+    """Those of the clone in `folder`, and theirs; from the checkout `source` where it has them."""
+    if not (folder / ".gitmodules").is_file():
+        return
+    require_done(_git(host, folder, "submodule", "init"), f"{step} init")
+    submodules = list(_submodules(host, folder))
+    for name, path in submodules:
+        if (source / path / ".git").exists():
+            _git(host, folder, "config", f"submodule.{name}.url", f"file://{source / path}")
+    update = ("-c", "protocol.file.allow=always", "submodule", "update", "--quiet")
+    if _git(host, folder, *update).exit_code != 0:  # the checkout may lack the commit
+        _git(host, folder, "submodule", "sync", "--quiet")
+        require_done(_git(host, folder, *update), f"{step} update")
+    for _, path in submodules:
+        _add_submodules(host, source / path, folder / path, step)
 
 
 def _submodules(host: Host, folder: Path) -> Iterator[tuple[str, str]]:
@@ -127,6 +147,10 @@ def _near_names(host: Host, repository: Path, asked: str) -> list[str]:
         near += [name for name in MAIN_NAMES if name in names and name not in near]
     remote = [name for name in names if name.endswith(f"/{asked}")]
     return [*remote, *(name for name in near if name not in remote)][:3]
+
+
+def _is_shallow(host: Host, repository: Path) -> bool:
+    return _said(host, repository, "rev-parse", "--is-shallow-repository") == "true"
 
 
 def _with_words(symptom: str, completed: Completed) -> str:

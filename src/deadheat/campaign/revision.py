@@ -81,7 +81,7 @@ def build_far_revision(
             listen(Progress(f"building {revision.name}"))
             with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
                 clone = Path(scratch) / "clone"
-                check_out(here, repository.root, revision, clone, whole=True)
+                check_out(here, repository, revision, clone, whole=True)
                 tar = Path(scratch) / "clone.tar.gz"
                 with tarfile.open(tar, "w:gz", compresslevel=6) as archive:
                     archive.add(clone, ".")
@@ -101,12 +101,7 @@ def _make(
 ) -> None:
     folder.with_suffix(".done").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    check_out(host, repository.root, revision, folder)
-    if not (folder / repository.inside).is_dir():
-        raise DeadheatError(
-            f"{revision.name} has no folder {repository.inside}",
-            "run this in a folder that both revisions have",
-        )
+    check_out(host, repository, revision, folder)
     run_build(host, revision, build, folder / repository.inside, build_s)
 
 
@@ -156,11 +151,14 @@ class Revisions:
         self, own: OwnServers, sample: SampleRequest | None, listen: Listener
     ) -> tuple[Contender, ...]:
         """Both revisions, built. Raises `DeadheatError` with the last lines of a failed build."""
-        if self.head.asked == "HEAD" and (
-            files := uncommitted(self.git_host, self.repository.root)
-        ):
+        if files := uncommitted(self.git_host, self.repository.root, self.head):
             changes = f"uncommitted changes in {numbers.count(files, 'file')} are not raced"
-            listen(Event(f"{changes}; HEAD is. To race them: --head {UNCOMMITTED}", trouble=True))
+            listen(
+                Event(
+                    f"{changes}; {self.head.asked} is. To race them: --head {UNCOMMITTED}",
+                    trouble=True,
+                )
+            )
         return tuple(
             replace(
                 contender_of(revision, self._built(revision, listen), own.command),
