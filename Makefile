@@ -95,6 +95,12 @@ race-workloads: build      ## 24 servers on seven workloads, for docs/results/wo
 	$(UV) run deadheat export -o docs/results/workloads.deadheat
 	$(UV) run python docs/workload_results.py
 
+# zig links against an old C library, so that the wheel runs on any Linux with glibc 2.17 or newer.
+.PHONY: wheel
+wheel: page $(UV)          ## dist: the package for Linux, as a release has it
+	$(UV) tool run --from 'maturin[zig]==1.16.0' maturin build --release --locked --zig \
+		--compatibility manylinux2014 --out dist $(WHEEL_OPTIONS)
+
 site: build                ## the gallery of the runs in docs/results
 	$(UV) run deadheat site docs/results/*.deadheat -o target/site
 
