@@ -3,13 +3,14 @@
 import json
 import math
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deadheat.campaign.standings import Standings
-from deadheat.events import Board
+from deadheat.events import Board, Event
 from deadheat.stats.alpha_spending import Looks
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
@@ -42,6 +43,31 @@ def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -
         ended_s[question] = fake.host.now_s()
     assert conclusion["why"] == "verdict reached"
     assert ended_s["slower"] < ended_s["order"]
+
+
+SAID = r"a race of (.+) detects .* a change of (.+) % or more here; 3.0 % takes about (.+?)(:|$)"
+
+
+def test_a_short_race_of_a_change_says_early_what_it_detects(tmp_path: Path) -> None:
+    """Regression: a race of a minute ended INCONCLUSIVE, and only then said that it detects 108 %.
+
+    A race that takes as long as it says detects the margin.
+    """
+    question = {"kind": "settle", "invocations": 2, "question": "slower"}
+    said_by_budget = {}
+    for budget_s in (20, 400):
+        (tmp_path / str(budget_s)).mkdir()
+        fake = FakeWorld(tmp_path / str(budget_s), base=3000, head=2970)
+        fake.noise = 0.1
+        fake.conduct(sliced(stopping=question | {"budget_s": budget_s}))
+        texts = [event.what for event in fake.events if isinstance(event, Event)]
+        said_by_budget[budget_s] = [m for text in texts if (m := re.search(SAID, text))]
+    short, long = said_by_budget[20], said_by_budget[400]
+    assert short[0][1] == "20 s"
+    assert short[0][4] == ":"
+    assert float(short[-1][2]) > 3 > float(long[-1][2])
+    assert len(short) <= 3
+    assert len(long) <= 3
 
 
 def test_a_settled_contender_stops_running(fake: FakeWorld) -> None:

@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import MOST_BLOCKS, Verdict, effort, judge, outlook_of
+from deadheat.stats.decision import (
+    MOST_BLOCKS,
+    Verdict,
+    effort,
+    effort_to_detect,
+    judge,
+    outlook_of,
+)
 from deadheat.stats.distributions import t_critical
+from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ratio import Ratios
 from tests.stats.races import Noise
@@ -101,6 +109,17 @@ def verdict_of(ratios: Ratios) -> Verdict:
     """The verdict of the first two contenders."""
     log_ratio, half_width = float(ratios.fits.log_ratio[0, 1]), float(ratios.half_width[0, 1])
     return judge(log_ratio, half_width, bool(ratios.separated[0, 1]), margin=0.03)
+
+
+def test_an_outlook_predicts_the_detectable_effect_of_a_longer_race() -> None:
+    before = ratios(0.01, slice_variance=0.0, start_variance=0.001)
+    outlook = outlook_of(before, 0, 1)
+    assert outlook is not None
+    now = float(detectable_ratio(before.fits, before.alpha_left)[0, 1])
+    assert math.expm1(outlook.detectable(0)) == pytest.approx(now, rel=1e-3)
+    needed = effort_to_detect(outlook, 0.03)
+    assert math.expm1(outlook.detectable(needed.extra_blocks)) <= 0.03
+    assert math.expm1(outlook.detectable(needed.extra_blocks - 1)) > 0.03
 
 
 def test_effort_decides_most_races() -> None:

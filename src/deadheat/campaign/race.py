@@ -19,10 +19,12 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.protocol import Settle
+from deadheat.stats.decision import effort_to_detect
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
 FIRST_ORDER_S = 30.0  # when the order so far is first reported
+OUTLOOK_CHANGE = 2.0  # times as long, or as short: then it is said again
 FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
 
 
@@ -49,6 +51,7 @@ class Race:
         self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
+        self._outlook_s = 0.0  # how long it takes to detect the margin, as last said
         self.standings = Standings(
             run.protocol, run.named("contender"), run.named("control"), run.levels_of
         )
@@ -235,6 +238,7 @@ class Race:
         for name, level in self.standings.take_disagreeing():
             self._lengths.lengthen(name, level)
         self._report_order()
+        self._report_outlook()
         trials = [record for _, record in records]
         self._run.listen(board(self._run, self.standings, self._blocks, trials))
         self._wait_if_noisy()
@@ -292,24 +296,33 @@ class Race:
         if rates:
             text = f"after {self._run.now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
             self._run.listen(Event(text))
-        self._report_outlook(level)
 
-    def _report_outlook(self, level: Level) -> None:
-        """What a race that asks for a slowdown will be able to say, and with which budget more."""
-        stopping = self._protocol.stopping
-        if not isinstance(stopping, Settle) or stopping.question != "slower":
+    def _report_outlook(self) -> None:
+        """What a race that asks for a slowdown will detect, and how long the margin would take.
+
+        It is said once all are warm, and again if the time has changed much since.
+        """
+        stopping, now_s, ends_s = self._protocol.stopping, self._run.now_s(), self._run.ends_s
+        if not isinstance(stopping, Settle) or stopping.question != "slower" or now_s >= ends_s:
             return
-        ranking = self.standings.ranking(level, 1.0)
-        outlook = ranking.pairs[0].outlook if ranking is not None and ranking.pairs else None
-        if outlook is None:
+        outlooks = self.standings.outlooks()
+        if not outlooks:
             return
-        now_s, ends_s = self._run.now_s(), self._run.ends_s
-        half_width = outlook.half_width(self._blocks * max(0.0, ends_s / now_s - 1))
-        reach, margin = math.expm1(half_width), stopping.margin
-        text = f"at the end of the budget, a change is known to about {numbers.percent(reach)}"
-        if reach > margin:
-            enough_s = ends_s * (reach / margin) ** 2
-            text += f"; to {numbers.percent(margin)} would take {numbers.duration(enough_s)}"
+        more = ends_s / now_s - 1
+        detectable = max(each.detectable(more * each.blocks) for each in outlooks)
+        efforts = [(each, effort_to_detect(each, stopping.margin)) for each in outlooks]
+        takes_s = now_s * max(1 + effort.extra_blocks / each.blocks for each, effort in efforts)
+        if self._outlook_s / OUTLOOK_CHANGE < takes_s < self._outlook_s * OUTLOOK_CHANGE:
+            return
+        self._outlook_s = takes_s
+        change = numbers.percent(math.expm1(min(detectable, math.log(2))))
+        text = (
+            f"a race of {numbers.duration(ends_s)} detects (with 80 % power) a change of {change} "
+            f"or more here; {numbers.percent(stopping.margin)} takes about "
+            f"{numbers.duration(takes_s)}"
+        )
+        if takes_s > ends_s:
+            text += ": give it with --budget"
         self._run.listen(Event(text))
 
     def _progress(self, group: Sequence[str]) -> Progress:

@@ -17,12 +17,12 @@ from deadheat.protocol import Fixed, Settle, SliceProtocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.change import Change, Outcome
 from deadheat.stats.counted_slices import count_slices, slices_of
-from deadheat.stats.decision import Verdict
+from deadheat.stats.decision import Outlook, Verdict
 from deadheat.stats.known_interval import without_interval
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Decided, Ranking
+from deadheat.stats.ranking import Decided, Pair, Ranking
 from deadheat.stats.rate_matrix import Place
 from deadheat.stats.single_rate import is_known
 from deadheat.stats.slice_columns import SliceTable
@@ -300,6 +300,27 @@ class Standings:
             for name, gap, silent in zip(names, model.witness_gap, model.silent_gap, strict=True)
             if gap or silent
         }
+        return self._ranked(model, names, level, share)
+
+    def outlooks(self) -> list[Outlook]:
+        """How the interval between two contenders narrows at each level, as the last look sees it.
+
+        None before each has two instances, and none where the pair is decided.
+        """
+        if not self._enough_starts() or len(self._contenders) != 2:
+            return []
+        pairs: list[Pair] = []
+        share = self.looks.share(self.looks.count - 1, self._last.number)
+        for level in self._levels:
+            fitted = self.fit(level)
+            ranking = self._ranked(*fitted, level, share) if fitted else None
+            if ranking is not None and share > 0:
+                pairs += ranking.pairs
+        return [pair.outlook for pair in pairs if pair.outlook is not None]
+
+    def _ranked(
+        self, model: ModelFit, names: Sequence[str], level: Level, share: float
+    ) -> Ranking | None:
         if len([name for name in names if name in self._contenders]) < 2:
             return None
         return rank_from_model(

@@ -1,10 +1,11 @@
 """The verdict on a change: is the head slower than the base?"""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.decision import effort_to_detect, effort_until
+from deadheat.stats.ranking import Pair, Ranking
 
 
 class Outcome(IntEnum):
@@ -40,3 +41,22 @@ class Change:
         if self.low > 1 / (1 + margin):
             return Outcome.PASS
         return Outcome.FAIL if self.high < 1 else Outcome.INCONCLUSIVE
+
+
+def asking_slower(ranking: Ranking, base: str, margin: float) -> Ranking:
+    """The ranking with the efforts that verdicts on changes of `base` need.
+
+    An undecided pair needs as much as a race that detects a change of the margin. One that does,
+    and is undecided, needs more: until its interval lies on one side of 1 or of the margin.
+    """
+    return replace(ranking, pairs=tuple(_asking_slower(p, base, margin) for p in ranking.pairs))
+
+
+def _asking_slower(pair: Pair, base: str, margin: float) -> Pair:
+    if pair.outlook is None or base not in (pair.faster, pair.slower):
+        return pair
+    effort = effort_to_detect(pair.outlook, margin)
+    if not effort.extra_blocks:
+        change = pair.outlook.log_ratio * (-1 if pair.faster == base else 1)
+        effort = effort_until(pair.outlook, max(math.log1p(margin) + change, -change))
+    return replace(pair, effort=effort)

@@ -60,11 +60,21 @@ def effort(ratios: Ratios, a: int, b: int, margin: float) -> Effort | None:
     if outlook is None:
         return None
     difference = abs(outlook.log_ratio)
-    wanted = max(difference, math.log1p(margin) - difference)
+    return effort_until(outlook, max(difference, math.log1p(margin) - difference))
+
+
+def effort_until(outlook: "Outlook", wanted: float) -> Effort:
+    """What it takes until the half width of the interval is at most `wanted`, a log-ratio."""
     fresh = _fewest(lambda extra: outlook.half_width(extra) <= wanted, MOST_BLOCKS)
     in_place = _fewest(lambda extra: outlook.half_width_in_place(extra) <= wanted, 2 * fresh)
     if outlook.half_width_in_place(in_place) <= wanted:
         return Effort(in_place, 0)
+    return Effort(fresh, math.ceil(fresh / outlook.blocks * outlook.invocations))
+
+
+def effort_to_detect(outlook: "Outlook", ratio: float) -> Effort:
+    """What it takes until a difference of `ratio` (0.03 is 3 %) is shown with 80 % power."""
+    fresh = _fewest(lambda extra: outlook.detectable(extra) <= math.log1p(ratio), MOST_BLOCKS)
     return Effort(fresh, math.ceil(fresh / outlook.blocks * outlook.invocations))
 
 
@@ -91,6 +101,12 @@ class Outlook:
         growth = 1 + extra_blocks / self.blocks
         now, then = (_critical(self.alpha, self.degrees * times) for times in (1, growth))
         return self.half_width_now * then / now / math.sqrt(growth)
+
+    def detectable(self, extra_blocks: float, power: float = 0.8) -> float:
+        """The log-ratio that is shown with this power after so many more blocks."""
+        degrees = self.degrees * (1 + extra_blocks / self.blocks)
+        more = _critical(2 * (1 - power), degrees) / _critical(self.alpha, degrees)
+        return self.half_width(extra_blocks) * (1 + more)
 
     def half_width_in_place(self, extra_blocks: float) -> float:
         """After so many more blocks in the present invocations."""

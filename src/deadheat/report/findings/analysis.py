@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from deadheat.numbers import count
+from deadheat.protocol import Settle
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
+from deadheat.stats.change import asking_slower
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.known_interval import without_interval
@@ -190,7 +192,7 @@ def _sliced_ranking(
     """The ranking of the model, in which all take part."""
     sliced = view.sliced[connections]
     controls = {control.name for control in view.controls} | aside
-    return rank_from_model(
+    ranking = rank_from_model(
         sliced.fit,
         sliced.names,
         margin=view.margin,
@@ -199,6 +201,10 @@ def _sliced_ranking(
         controls=[name for name in sliced.names if name in controls],
         decided=view.conclusion.decided_at(view.workload, connections),
     )
+    stopping = getattr(view.protocol, "stopping", None)
+    if isinstance(stopping, Settle) and stopping.question == "slower":
+        return asking_slower(ranking, view.contenders[0].name, view.margin)
+    return ranking
 
 
 def _trial_ranking(

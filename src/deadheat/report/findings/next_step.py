@@ -196,7 +196,8 @@ def can_extend(view: RunView, source: Source) -> bool:
 def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str:
     """A new run of these contenders; the same command with `options` if some are the user's own."""
     chosen = [contender for contender in view.contenders if contender.name in names]
-    if any(contender.language is None or contender.setting != "default" for contender in chosen):
+    is_own = any(each.language is None or each.setting != "default" for each in chosen)
+    if is_own or view.command[1:2] == ("regress",):
         end = view.command.index("--") if "--" in view.command else len(view.command)
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)

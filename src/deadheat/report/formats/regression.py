@@ -12,6 +12,7 @@ from deadheat import numbers
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import finite, paired_rates
+from deadheat.report.findings.next_step import Source, next_step, run_anew
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.change import Change, Outcome
@@ -58,7 +59,7 @@ class Regression:
 
 def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list[Regression]:
     """One for each connection level."""
-    return [_regression(view, level, base, head) for level in analysis.levels]
+    return [_regression(view, analysis, level, base, head) for level in analysis.levels]
 
 
 def worst(regressions: Sequence[Regression]) -> Outcome:
@@ -115,7 +116,9 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Regression:
+def _regression(
+    view: RunView, analysis: Analysis, level: LevelAnalysis, base: str, head: str
+) -> Regression:
     margin = view.margin
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
@@ -123,7 +126,7 @@ def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Re
     if level.ranking is None or unranked:
         reasons = [f"{name}: {standings[name].reason or 'no interval'}" for name in unranked]
         why = "; ".join(reasons) or "too few blocks for an interval"
-        fix: str | None = _fix_of_checks(level) or f"a longer run: {_with_budget(view, 4)}"
+        fix: str | None = _fix_of_checks(level) or f"a longer run: {_with_budget(view, 4.0)}"
     else:
         change = Change.of(level.ranking, base, head)
         ratio, low, high = change.ratio, change.low, change.high
@@ -132,8 +135,8 @@ def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Re
         why = _why(outcome, ratio, low, high, margin, detectable)
         fix = None
         if outcome is Outcome.INCONCLUSIVE:
-            times = (detectable / margin) ** 2 if math.isfinite(detectable) else 4.0
-            fix = f"a longer run: {_with_budget(view, times)}"
+            pair = level.ranking.pair(base, head)
+            fix = f"a longer run: {next_step(view, analysis, [pair], Source.stored(view)).command}"
     ours, theirs = standings[head].cell, standings[base].cell
     head_rate_per_s, base_rate_per_s = paired_rates(ours, theirs)
     return Regression(
@@ -166,19 +169,10 @@ def _fix_of_checks(level: LevelAnalysis) -> str | None:
 
 
 def _with_budget(view: RunView, times: float) -> str:
-    """The command of the run with a budget that is `times` its duration, 2 to 12 times."""
-    longer_s = (view.race_s or 300.0) * min(max(times, 2.0), 12.0)
-    budget = f"{math.ceil(longer_s / 60)}m"
-    words = list(view.command)
-    own = words.index("--") if "--" in words else len(words)
-    for place, word in enumerate(words[:own]):
-        if word == "--budget" and place + 1 < own:
-            words[place + 1] = budget
-            return shlex.join(words)
-        if word.startswith("--budget="):
-            words[place] = f"--budget={budget}"
-            return shlex.join(words)
-    return shlex.join([*words[:own], "--budget", budget, *words[own:]])
+    """The command of the run with a budget that is so many times its duration."""
+    names = [contender.name for contender in view.contenders]
+    budget = f"{math.ceil(times * (view.race_s or 300.0) / 60)}m"
+    return run_anew(view, names, ["--budget", budget])
 
 
 def _why(
