@@ -43,6 +43,7 @@ from deadheat.store.run_argument import run_argument
 
 @listed("capacity", WithCommand)
 @servers_argument
+@setting_option
 @own_servers_options
 @one_workload_option
 @flag(
@@ -62,7 +63,6 @@ from deadheat.store.run_argument import run_argument
     type=Duration(),
     help="Duration of one trial.",
 )
-@setting_option
 @limit_options
 @runtime_options
 @host_options
