@@ -5,11 +5,14 @@
 
 import json
 import os
+import re
 from typing import Any
 
 import click
 
 from deadheat.foreign_text import printable
+
+PASSWORD = re.compile(r"(:/{1,2})[^/@\s'\"]*:[^/@\s'\"]*@")  # with its user, in a URL
 
 
 def echo(text: object = "", *, err: bool = False, newline: bool = True, **style: Any) -> None:
@@ -18,12 +21,15 @@ def echo(text: object = "", *, err: bool = False, newline: bool = True, **style:
 
 
 def print_error(message: str, hint: str | None) -> None:
-    """Print an error to standard error: the symptom with its cause, then what the user can do."""
+    """Print an error to standard error: the symptom with its cause, then what the user can do.
+
+    An error that quotes a URL, wherever it was given, shows no password: logs are kept.
+    """
     echo("error: ", fg="red", bold=True, newline=False, err=True)
-    echo(message, err=True)
+    echo(PASSWORD.sub(r"\1...@", message), err=True)
     if hint:
         echo("  hint: ", fg="cyan", newline=False, err=True)
-        echo(hint, err=True)
+        echo(PASSWORD.sub(r"\1...@", hint), err=True)
 
 
 def echo_json(document: object) -> None:

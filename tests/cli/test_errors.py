@@ -20,6 +20,27 @@ def test_an_unknown_server_is_reported_with_the_nearest_name(deadheat: Deadheat)
     assert "hello" in ended.hint
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--url", "http://user:secret@127.0.0.1:1/"),
+        ("run", "--url", "http://user:se/secret@127.0.0.1:1/"),
+        ("run", "http://user:secret@127.0.0.1:1/"),
+        ("verify", "http://user:secret@127.0.0.1:1/"),
+        ("run", "hello", "--catalog", "http://user:secret@127.0.0.1:1/"),
+        ("run", "--path", "http://user:secret@127.0.0.1:1/", "--", "true", "{port}"),
+    ],
+)
+def test_bug_a_password_in_a_url_was_printed_and_stored(
+    deadheat: Deadheat, home: Path, words: tuple[str, ...]
+) -> None:
+    ended = deadheat(*words)
+    assert ended.code != 0
+    assert "secret" not in ended.out + ended.err
+    kept = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert not any(b"secret" in each for each in kept)
+
+
 def test_an_unknown_protocol_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
     ended = deadheat("run", "hello", "--protocol", "breif")
     assert ended.code == 2

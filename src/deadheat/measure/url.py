@@ -1,20 +1,24 @@
 """`ServerUrl`: the URL of a server, by the rules of the load engine (RFC 3986, http alone).
 
-`tests/url_cases.json` tests both: what one takes, the other does too.
+`tests/url_cases.json` tests both: what one takes, the other does too. Unix sockets are the
+exception: the engine loads them, and a race needs a port.
 """
 
 import ipaddress
+import string
 from dataclasses import dataclass
 from typing import Self
 
 PORT = 80
 PORT_MAX = 65_535
 SCHEME = "http://"
+SOCKET = "unix:"
+HOST_SIGNS = frozenset(string.ascii_letters + string.digits + "-._~!$&'()*+,;=%")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerUrl:
-    """`target` is the path with the query. `host` has no brackets."""
+    """`target` is the path with the query. `host` has no brackets, and small letters."""
 
     host: str
     port: int
@@ -25,6 +29,11 @@ class ServerUrl:
         """Raises `ValueError` with what is wrong; the message never has a password."""
         if any(ord(character) <= 0x20 or ord(character) == 0x7F for character in text):
             raise ValueError("blank or control character")
+        if text.startswith(SOCKET):
+            socket, _, path = text.removeprefix(SOCKET).partition(":")
+            if not socket.startswith("/") or not f"{path}/".startswith("/"):
+                raise ValueError("not the path of a socket")
+            raise ValueError("a Unix socket; only `deadheat-load` loads these")
         if not text.isascii():
             raise ValueError("character that is not ASCII; write it percent-encoded")
         if text.lower().startswith("https://"):
@@ -63,22 +72,25 @@ def _host_and_port(authority: str) -> tuple[str, int]:
             raise ValueError("expected an IPv6 address in brackets")
         if after and not after.startswith(":"):
             raise ValueError("expected a port from 1 to 65535 behind the host")
-        return host, _port(after[1:])
+        return host.lower(), _port(after[1:])
     if not mark:
         host, port = authority, ""
-    if not host:
-        raise ValueError("missing host")
     if ":" in host:
         raise ValueError("an IPv6 address needs brackets, as in http://[::1]:8080/")
-    return host, _port(port)
+    if not HOST_SIGNS.issuperset(host):
+        raise ValueError("character that no host has")
+    if not host:
+        raise ValueError("missing host")
+    return host.lower(), _port(port)
 
 
 def _port(text: str) -> int:
     if not text:
         return PORT
-    if not text.isdigit() or not 1 <= int(text[:6]) <= PORT_MAX:
+    digits = text.lstrip("0")
+    if not text.isdigit() or len(digits) > 5 or not 1 <= int(digits or "0") <= PORT_MAX:
         raise ValueError("expected a port from 1 to 65535 behind the host")
-    return int(text)
+    return int(digits)
 
 
 def _is_ipv6(text: str) -> bool:
@@ -86,4 +98,4 @@ def _is_ipv6(text: str) -> bool:
         ipaddress.IPv6Address(text)
     except ValueError:
         return False
-    return True
+    return "%" not in text  # a zone, which the engine has not
