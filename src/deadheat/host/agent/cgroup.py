@@ -12,6 +12,7 @@ from typing import (
     Any,
 )
 
+from .escaped import kill_all, tags
 from .kernel import (
     KERNEL_DEADLINE_S,
     Family,
@@ -64,6 +65,11 @@ def sweep(folder: Path) -> None:
             ours = cgroup.stat().st_uid == os.geteuid()
             if ours and not owner_lives(cgroup.name):
                 remove_cgroup(str(cgroup))
+
+
+def sweep_tagged() -> None:
+    """Kill the processes of dead agents that left their cgroups."""
+    kill_all([pid for pid, tag in tags() if not owner_lives(tag.partition("/")[0])])
 
 
 def owner_lives(name: str) -> bool:
@@ -203,6 +209,7 @@ class CgroupTree(Tree):
             self.wait_empty(KERNEL_DEADLINE_S)
             self.ended.wait(CLIENT_END_S)  # so that the client writes the end of the container
         remove_cgroup(self.own_path)
+        self.end_outside()
 
     def end_processes(self) -> None:
         with contextlib.suppress(FileNotFoundError):
