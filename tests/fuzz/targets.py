@@ -3,6 +3,7 @@
 Each input is read without any exception except a `DeadheatError`, without opening a file elsewhere.
 """
 
+import io
 import json
 import lzma
 import re
@@ -26,6 +27,8 @@ from deadheat.campaign.schedule import outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable
+from deadheat.host import HostError
+from deadheat.host.replies import lines_of, replies
 from deadheat.measure.response import read_responses
 from deadheat.protocol import AloneProtocol, SearchProtocol, load_protocol
 from deadheat.protocol.figures import read_figures
@@ -48,6 +51,12 @@ RESPONSES = (
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello" * 2,
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.0 200 OK\r\n\r\nhello",
+)
+REPLIES = (
+    b'{"id": 0, "ok": {"containment": "cgroup-v2"}}\n{"id": 1, "ok": null}\n',
+    b'{"id": 0, "error": {"message": "x", "hint": null}}\n',
+    b'{"id": 2, "ok": {"received": "", "closed": true, "in_time": true}}\n',
+    b"{ Welcome to host }\n",
 )
 OF_RESPONSES = (
     *(b"\r\n", b": ", b"\0", b"chunked", b"-1", b";", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
@@ -128,6 +137,15 @@ def check_figures(content: bytes, folder: Path) -> None:
 def check_response(content: bytes, _: Path) -> None:
     for method in ("GET", "HEAD"):
         repr(read_responses(content, method))
+
+
+def check_replies(content: bytes, _: Path) -> None:
+    banner: list[str] = []
+    with suppress(DeadheatError):
+        for reply in replies(lines_of(io.BytesIO(content), 1 << 16), banner):
+            assert isinstance(reply.number, int)
+            if reply.error is not None:
+                printable(str(HostError(reply.error["message"] or "", reply.error["hint"])))
 
 
 def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
@@ -240,6 +258,14 @@ TARGETS = {
             st.lists(st.sampled_from(OF_RESPONSES), max_size=4).map(_answer),
         ),
         check_response,
+        150,
+    ),
+    "replies": Target(
+        st.one_of(
+            st.builds(edited, st.sampled_from(REPLIES), edits()),
+            st.lists(st.sampled_from((*REPLIES, *HOSTILE)), max_size=8).map(b"".join),
+        ),
+        check_replies,
         150,
     ),
     "bundles": Target(edits(), check_bundle, 12),
