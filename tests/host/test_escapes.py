@@ -24,6 +24,10 @@ def leave():
     Path(root, "cgroup.procs").write_text("0")
 if sys.argv[2] == "first":
     leave()
+elif sys.argv[2] == "child":
+    if os.fork():
+        while True: time.sleep(60)
+    leave()
 elif os.fork() == 0:
     os.setsid()
     if os.fork(): os._exit(0)
@@ -61,7 +65,7 @@ def living(marks: Path) -> list[int]:
 
 @as_root
 @in_cgroups
-@pytest.mark.parametrize("who", ["first", "second", "bare"])
+@pytest.mark.parametrize("who", ["first", "child", "second", "bare"])
 def test_bug_a_server_that_left_its_cgroup_outlived_deadheat(
     containment: str, tmp_path: Path, who: str
 ) -> None:
@@ -73,7 +77,7 @@ def test_bug_a_server_that_left_its_cgroup_outlived_deadheat(
             exited = host.stop(process, "SIGKILL", 0.1)
             assert exited.survivors >= 1
             assert living(marks) == []
-        if who == "first":
+        if who in ("first", "child"):
             eventually(lambda: host.alive(process) is not None)
             ended = host.alive(process)
             assert ended is not None

@@ -163,6 +163,18 @@ class CgroupTree(Tree):
     def members(self, family: Family | None = None) -> list[int]:
         return processes_in(self.path)
 
+    def left(self, pids: list[int]) -> int | None:
+        first = self.process.pid
+        if self.container or self.ended.is_set():
+            return None
+        children = read_text(f"/proc/{first}/task/{first}/children") or ""
+        for pid in (first, *map(int, children.split())):
+            if pid not in pids and start_ticks(pid) is not None:
+                path = cgroup_of(pid)
+                if path is not None and not f"{path}/".startswith(f"{self.own_path}/"):
+                    return pid
+        return None
+
     def cpu_s(self) -> float:
         stat = keyed(read_text(f"{self.path}/cpu.stat"))
         if not stat and self.container:  # the runtime has removed it

