@@ -35,6 +35,8 @@ from deadheat.protocol.figures import read_figures
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
+from deadheat.workload.curl import read_curl
+from deadheat.workload.recorded import read_har, workload_text
 from tests.audit.made import contender, replay
 from tests.fuzz.inputs import HOSTILE, HOSTILE_TEXTS, Edit, edited, edits, files
 from tests.report.made import made_run
@@ -57,6 +59,31 @@ REPLIES = (
     b'{"id": 0, "error": {"message": "x", "hint": null}}\n',
     b'{"id": 2, "ok": {"received": "", "closed": true, "in_time": true}}\n',
     b"{ Welcome to host }\n",
+)
+HAR = json.dumps(
+    {
+        "log": {
+            "entries": [
+                {
+                    "request": {
+                        "method": "POST",
+                        "url": "http://a.test/items?page=2&state=%7B%22a%22%3A1%7D",
+                        "headers": [{"name": "Content-Type", "value": "application/json"}],
+                        "postData": {
+                            "mimeType": "application/json",
+                            "text": '{"a": "{\\"b\\":1}"}',
+                        },
+                    },
+                    "response": {"status": 200, "content": {"mimeType": "text/plain"}},
+                }
+            ]
+        }
+    },
+    indent=1,
+).encode()
+CURLS = (
+    b"curl 'http://a.test/x?y=1' -H 'Accept: text/plain' --data-raw $'it\\'s\\u00e9' -XPUT",
+    b"curl -G a.test --data-urlencode 'q=a b' -u me:you -b id=1 --json '{}' -H @file",
 )
 OF_RESPONSES = (
     *(b"\r\n", b": ", b"\0", b"chunked", b"-1", b";", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
@@ -146,6 +173,19 @@ def check_replies(content: bytes, _: Path) -> None:
             assert isinstance(reply.number, int)
             if reply.error is not None:
                 printable(str(HostError(reply.error["message"] or "", reply.error["hint"])))
+
+
+def check_har(content: bytes, folder: Path) -> None:
+    path = folder / "recorded.har"
+    path.write_bytes(content)
+    with suppress(DeadheatError):
+        workload_text("paper", "x", read_har(path)).text.encode()
+
+
+def check_curl(content: bytes, _: Path) -> None:
+    with suppress(DeadheatError):
+        recorded = read_curl(content.decode(errors="surrogateescape"))
+        workload_text("paper", "x", [recorded]).text.encode()
 
 
 def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
@@ -268,6 +308,8 @@ TARGETS = {
         check_replies,
         150,
     ),
+    "hars": Target(files(HAR), check_har, 80),
+    "curls": Target(files(*CURLS), check_curl, 80),
     "bundles": Target(edits(), check_bundle, 12),
     "bundle-pages": Target(edits(same_length=True), check_bundle_pages, 10),
     "bundle-values": Target(

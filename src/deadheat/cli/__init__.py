@@ -167,6 +167,12 @@ def main() -> None:
             "check the path, its permissions and the free disk space",
         )
         sys.exit(ExitCode.FAILED)
+    except MemoryError:
+        print_error(
+            "deadheat has no memory left",
+            "end other programs, then: deadheat resume; `deadheat doctor` shows the free memory",
+        )
+        sys.exit(ExitCode.FAILED)
     except LinkLost as error:
         print_error(str(error), error.hint)
         sys.exit(ExitCode.FAILED)
