@@ -12,6 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.host import Host
 from deadheat.measure.contender import Contender, contender_from
+from deadheat.measure.own_servers import kept_of
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store
@@ -120,5 +121,5 @@ def _store_made(store: Store, run_id: str, position: int, contender: Contender) 
         role=contender.role,
         workers=contender.workers,
         threads=contender.threads,
-        manifest={"command": list(contender.command)},
+        manifest=kept_of(contender),
     )

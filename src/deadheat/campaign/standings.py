@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from deadheat.campaign.failures import Tally
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.run import RaceContext
+from deadheat.campaign.slice_lengths import FEWEST_INSTANCES
 from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
@@ -29,7 +30,6 @@ from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
-FEWEST_INSTANCES = 2
 OF_BLOCKS = frozenset(gate.__name__ for gate in BLOCK_GATES)  # gates that read the machine
 
 

@@ -16,6 +16,7 @@ from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.estimate import estimate
 from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.catalog.toolchain import install_missing
@@ -46,9 +47,10 @@ from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.measure.hosts import Hosts, world_on
+from deadheat.measure.own_servers import own_contender
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
-from deadheat.protocol import AloneProtocol
+from deadheat.protocol import AloneProtocol, SliceProtocol
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
 from deadheat.store.rows import StoredContender
@@ -139,6 +141,7 @@ def execute(plan: Plan, execution: Execution, catalog: Catalog) -> ExitCode:
     """Carry out the plan, go on when a lost link is back, and print the results."""
     store_path, output = execution.store_path, execution.output
     _require_sense(plan, execution)
+    _warn_of_budget(plan)
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
@@ -169,13 +172,22 @@ def _require_sense(plan: Plan, execution: Execution) -> None:
         )
 
 
+def _warn_of_budget(plan: Plan) -> None:
+    """Say before a new race if its budget is too short to measure anything."""
+    if plan.left is not None or not isinstance(plan.protocol, SliceProtocol):
+        return
+    names = [*(each.name for each in plan.selections), *(each.name for each in plan.extra)]
+    if too_short := estimate(plan.protocol, names).too_short:
+        echo(too_short, fg="yellow", err=True)
+
+
 def _over_links(plan: Plan, execution: Execution, catalog: Catalog) -> str:
     """Carry out the plan; go on with the rest of the run each time that a lost link is back."""
     while True:
         try:
             return _carry_out(plan, execution)
         except LinkLost as lost:
-            if lost.run_id is None or plan.extra:
+            if lost.run_id is None:
                 raise
             within = numbers.duration(execution.link_wait_s)
             waits = f"{lost}; the run goes on if it is back within {within}"
@@ -226,11 +238,13 @@ def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:
 def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
     """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
     with_latency = unfinished.more_s is None and "--latency" in unfinished.command
+    waiting, protocol = unfinished.waiting, unfinished.protocol
+    own = [kept for kept in waiting if kept.is_own]
     return Plan(
-        protocol=unfinished.protocol,
-        selections=[_selection(unfinished, kept, catalog) for kept in unfinished.waiting],
+        protocol=protocol,
+        selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
         labels=unfinished.labels,
-        extra=(),
+        extra=[own_contender(kept.name, kept.manifest, protocol) for kept in own],
         seed=unfinished.seed,
         command=unfinished.command,
         latency_s=LATENCY_S if with_latency else None,
@@ -239,14 +253,12 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
 
 
 def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
-    if kept.server in catalog.servers:
-        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
-    reason = (
-        f"the catalog has no server {kept.server}"
-        if "language" in kept.manifest
-        else f"the store does not have the start command of {kept.name}"
+    if server := catalog.find(kept.server):
+        return selection(server, kept.setting, kept.workers)
+    raise DeadheatError(
+        f"run {unfinished.id} cannot go on: {catalog.root} has no server {kept.server}",
+        f"name the catalog with --catalog, or {NEW_RUN}",
     )
-    raise DeadheatError(f"run {unfinished.id} cannot go on: {reason}", NEW_RUN)
 
 
 def await_link(

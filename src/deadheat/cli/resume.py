@@ -81,7 +81,7 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
       deadheat resume b837 --server-host lab@192.168.10.10
     """
     execution.require_sense()
-    catalog = open_catalog(execution.catalog)
+    catalog = open_catalog(execution.catalog or _catalog_of(execution.store_path, run))
     if more_s is None:
         plan = resumed_plan(execution.store_path, run, catalog)
     else:
@@ -89,10 +89,24 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
     sys.exit(execute(plan, execution, catalog))
 
 
+def _catalog_of(store_path: Path, wanted: str | None) -> str | None:
+    """The catalog that the run's command line named; None if it named none that is still there."""
+    with stored(store_path) as store:
+        words = read_run(store, find_run(store, wanted, with_empty=True)).command
+    for place, word in enumerate(words):
+        option, _, value = word.partition("=")
+        if option == "--catalog":
+            folder = value or "".join(words[place + 1 : place + 2])
+            return folder if Path(folder).is_dir() else None
+        if word == "--":
+            break
+    return None
+
+
 def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan:
     """The rest of a run that ended early. Raises `DeadheatError` if it cannot be resumed."""
     with stored(store_path) as store:
-        run_id = find_run(store, wanted)
+        run_id = find_run(store, wanted, with_empty=True)
         state = run_summary(store, run_id).state
         is_spent = read_run(store, run_id).conclusion.why == "budget spent"
     if state in ENDS:
@@ -105,7 +119,7 @@ def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan
 def extended_plan(store_path: Path, wanted: str | None, more_s: float, catalog: Catalog) -> Plan:
     """More time for a run that has spent its budget. Raises `DeadheatError` if it has not."""
     with stored(store_path) as store:
-        run_id = find_run(store, wanted)
+        run_id = find_run(store, wanted, with_empty=True)
         if (state := run_summary(store, run_id).state) != "complete":
             why = ENDS.get(state, "has not ended by itself")
             resumption = f"deadheat resume {run_argument(run_id, store_path)}"

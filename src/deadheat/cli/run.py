@@ -12,7 +12,7 @@ from deadheat.cli.options import language_option, seed_option, servers_argument,
 from deadheat.cli.race_options import own_options, protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
-from deadheat.measure.contender import OwnServers
+from deadheat.measure.own_servers import OwnServers
 from deadheat.protocol import Protocol, SearchProtocol
 
 
@@ -33,6 +33,22 @@ from deadheat.protocol import Protocol, SearchProtocol
     multiple=True,
     metavar="URL",
     help="URL of a server that runs already, to race it too; repeat it for several.",
+)
+@flag(
+    "--command",
+    "commands",
+    section=Topic.SERVERS,
+    multiple=True,
+    metavar="TEXT",
+    help="Command that starts a server of your own, quoted as one word; repeat it for several.",
+)
+@flag(
+    "--name",
+    "names",
+    section=Topic.SERVERS,
+    multiple=True,
+    metavar="NAME",
+    help="Name of a server of your own: a name each, in their order, those of URLs last.",
 )
 @own_options
 @protocol_options
@@ -67,6 +83,8 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
+      deadheat run --command './old {port}' --command './new {port}' --name old --name new
+      deadheat run -H 'Accept: text/html' --path /items -- ./my-server --port {port}
       deadheat run go-gin node-http --workload hello,route,wait
       deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
@@ -121,16 +139,17 @@ def new_plan(
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
-    lineup = replay_lineup(protocol, catalog, choice.patterns, choice.languages)
+    own, asked = own.with_workload(protocol)
+    lineup = replay_lineup(asked, catalog, choice.patterns, choice.languages)
     if lineup is not None:
         selections = list(lineup.selections)
     else:  # own servers race alone unless servers of the catalog are named too
         selections = choice.selections(catalog) if choice or not own else []
-        selections = answering(selections, protocol)
+        selections = answering(selections, asked)
     names = {chosen.name for chosen in selections}
-    extra = own.contenders(names, protocol)
+    extra = own.contenders(names, asked)
     return Plan(
-        protocol=protocol,
+        protocol=asked,
         selections=selections,
         labels=lineup.labels if lineup else {},
         extra=extra,

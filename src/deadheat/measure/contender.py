@@ -1,15 +1,11 @@
 """`Contender`: what is started, loaded and ranked; from the catalog or the user."""
 
-import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
-from deadheat.errors import DeadheatError
 from deadheat.load import Engine
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warm_rule import Compiler
@@ -131,134 +127,3 @@ def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
     if isinstance(protocol, AloneProtocol):
         return [control for control in both if control.name == NULL_SERVER]
     return both
-
-
-@dataclass(frozen=True, slots=True)
-class OwnServers:
-    """The user's servers as the command line names them."""
-
-    command: Sequence[str] = ()  # empty: none
-    urls: Sequence[str] = ()
-    path: str | None = None  # of the command's requests; None: /
-    any_body: bool = False  # check only the status of responses
-    elsewhere: bool = False  # the command is of another machine
-
-    def __bool__(self) -> bool:
-        return bool(self.command or self.urls)
-
-    @property
-    def request_path(self) -> str:
-        return self.path or "/"
-
-    def require_sense(self) -> None:
-        """Raises `DeadheatError` for an option without a server that it applies to."""
-        if self.path is not None and not self.path.startswith("/"):
-            raise DeadheatError(
-                f"--path {self.path!r}: expected a path that begins with /", "such as /api/items"
-            )
-        if self.path is not None and not self.command:
-            raise DeadheatError(
-                "--path: expected a command behind `--`", "with --url, put the path into the URL"
-            )
-        if self.any_body and not self:
-            raise DeadheatError(
-                "--any-body: expected a server of your own",
-                "omit it: servers of the catalog have one right response",
-            )
-
-    def sample(self, protocol: Protocol) -> SampleRequest | None:
-        """The request that shows whether a server is ready, in the first workload; None for hello.
-
-        Raises `DeadheatError` for options that conflict with a workload.
-        """
-        if not protocol.workloads:
-            return None
-        name = ",".join(protocol.workload_names)
-        for option, given in (("--path", self.path is not None), ("--any-body", self.any_body)):
-            if given:
-                raise DeadheatError(
-                    f"{option} and --workload {name} exclude each other",
-                    "the workload has its own paths and right answers",
-                )
-        for url in self.urls:
-            if urlsplit(url).path not in ("", "/") or urlsplit(url).query:
-                raise DeadheatError(
-                    f"--url {url!r}: expected no path with --workload {name}",
-                    "the workload has its own paths",
-                )
-        first = protocol.workload_named(protocol.workload_names[0])
-        return first.samples()[0] if first else None
-
-    def contenders(self, taken: Collection[str], protocol: Protocol) -> list[Contender]:
-        """The servers as contenders, with names not in `taken`.
-
-        Raises `DeadheatError` for a server that cannot be measured.
-        """
-        self.require_sense()
-        if self.urls and isinstance(protocol, AloneProtocol):
-            raise DeadheatError(
-                f"--url: the protocol {protocol.name} starts its servers itself",
-                "give the start command behind `--`, or use another protocol",
-            )
-        sample = self.sample(protocol)
-        contenders = [
-            *_of_command(self.command, self.request_path, self.elsewhere),
-            *(_of_url(url) for url in self.urls),
-        ]
-        return [
-            replace(contender, body_varies=self.any_body, sample=sample)
-            for contender in _with_distinct_names(contenders, taken)
-        ]
-
-
-def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Iterator[Contender]:
-    if not command:
-        return
-    if not any("{port}" in part for part in command):
-        raise DeadheatError(
-            f"the command `{' '.join(command)}` has no {{port}}",
-            "write {port} where the port goes: deadheat run -- ./my-server --port {port}",
-        )
-    if elsewhere:
-        name = Path(command[0]).name
-        yield Contender(name, "contender", tuple(command), any_body=True, path=path)
-        return
-    program = shutil.which(command[0])
-    if program is None:
-        raise DeadheatError(f"no program {command[0]!r}: not found on PATH", "give its full path")
-    yield Contender(
-        name=Path(command[0]).name,
-        role="contender",
-        command=(str(Path(program).absolute()), *command[1:]),  # a venv's python is a link
-        cwd=str(Path.cwd()),
-        any_body=True,
-        path=path,
-    )
-
-
-def _of_url(url: str) -> Contender:
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    example = "use an address such as http://127.0.0.1:8080/"
-    if not valid:
-        raise DeadheatError(f"--url {url!r}: expected an http address", example)
-    if parts.scheme == "https":
-        raise DeadheatError(f"--url {url!r}: https is not supported", example)
-    name = f"{parts.netloc}{parts.path.rstrip('/')}"
-    return Contender(name=name, role="contender", command=(), any_body=True, url=url)
-
-
-def _with_distinct_names(
-    contenders: Sequence[Contender], taken: Collection[str]
-) -> Iterator[Contender]:
-    """The contenders; a command whose name is taken is called `NAME:own`."""
-    names = {*taken, *CONTROL_WORKS}
-    for contender in contenders:
-        if contender.name in names and contender.url is not None:
-            raise DeadheatError(f"--url {contender.url!r} is given twice", "give it once")
-        name = f"{contender.name}:own" if contender.name in names else contender.name
-        names.add(name)
-        yield replace(contender, name=name)
