@@ -240,9 +240,7 @@ def _text_of(path: Path) -> str:
         raise DeadheatError(f"--body {path}: {reason}", "check the path") from error
 
 
-own_options = grouped(
-    "own",
-    _own,
+_REQUEST_FLAGS = (
     flag(
         "--path",
         section=Topic.SERVERS,
@@ -283,7 +281,38 @@ own_options = grouped(
         metavar="STATUS",
         help="Status of the right answer of your own servers.  [default: 200]",
     ),
-)  # of a `WithCommand`; --url counts too, if the command has it
+)
+# Both are of a `WithCommand`. The first is for one start command, behind `--`.
+own_options = grouped("own", _own, *_REQUEST_FLAGS)
+own_servers_options = grouped(
+    "own",
+    _own,
+    flag(
+        "--url",
+        "urls",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="URL",
+        help="URL of a server that runs already, to race it too; repeat it for several.",
+    ),
+    flag(
+        "--command",
+        "commands",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="TEXT",
+        help="Command that starts a server of your own, quoted as one word; repeat it for several.",
+    ),
+    flag(
+        "--name",
+        "names",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="NAME",
+        help="Name of a server of your own: a name each, in their order, those of URLs last.",
+    ),
+    *_REQUEST_FLAGS,
+)
 
 
 def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:

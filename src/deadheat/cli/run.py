@@ -9,7 +9,7 @@ from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import own_options, protocol_options
+from deadheat.cli.race_options import own_servers_options, protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
 from deadheat.measure.own_servers import OwnServers
@@ -26,31 +26,7 @@ from deadheat.protocol import Protocol, SearchProtocol
     type=Levels(),
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
-@flag(
-    "--url",
-    "urls",
-    section=Topic.SERVERS,
-    multiple=True,
-    metavar="URL",
-    help="URL of a server that runs already, to race it too; repeat it for several.",
-)
-@flag(
-    "--command",
-    "commands",
-    section=Topic.SERVERS,
-    multiple=True,
-    metavar="TEXT",
-    help="Command that starts a server of your own, quoted as one word; repeat it for several.",
-)
-@flag(
-    "--name",
-    "names",
-    section=Topic.SERVERS,
-    multiple=True,
-    metavar="NAME",
-    help="Name of a server of your own: a name each, in their order, those of URLs last.",
-)
-@own_options
+@own_servers_options
 @protocol_options
 @flag(
     "--latency",
