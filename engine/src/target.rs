@@ -47,23 +47,64 @@ impl Target {
                 path: path.to_owned(),
             });
         }
-        if url.starts_with("https://") {
+        if !url.is_ascii() {
+            return Err(wrong("character that is not ASCII; write it percent-encoded"));
+        }
+        if starts_with(url, "https://") {
             return Err(wrong("https is not supported"));
         }
-        let rest = url.strip_prefix("http://").ok_or_else(|| wrong("missing http://"))?;
-        let rest = rest.split('#').next().unwrap_or_default();
+        if !starts_with(url, "http://") {
+            return Err(wrong("missing http://"));
+        }
+        let rest = url["http://".len()..].split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(cut);
-        if host.is_empty() || host.contains('@') {
-            return Err(wrong("missing host, or user name in it"));
+        if host.contains('@') {
+            return Err(Error::usage(
+                "URL: user name or password in it, which would be printed; expected \
+                 http://HOST[:PORT]/PATH",
+            ));
         }
+        check_authority(host).map_err(wrong)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let address = resolve(host).map_err(|error| wrong(&error.to_string()))?;
         Ok(Self { url: url.to_owned(), address, host: host.to_owned(), path })
     }
 }
 
+/// Whether `text` begins with `scheme`, in any case.
+fn starts_with(text: &str, scheme: &str) -> bool {
+    text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+}
+
+/// The rules of `deadheat.measure.url`, with the same messages.
+fn check_authority(authority: &str) -> std::result::Result<(), &'static str> {
+    const PORT: &str = "expected a port from 1 to 65535 behind the host";
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']').unwrap_or_default();
+            if host.parse::<std::net::Ipv6Addr>().is_err() {
+                return Err("expected an IPv6 address in brackets");
+            }
+            (host, if after.is_empty() { after } else { after.strip_prefix(':').ok_or(PORT)? })
+        }
+        None => match authority.rsplit_once(':') {
+            Some((host, _)) if host.contains(':') => {
+                return Err("an IPv6 address needs brackets, as in http://[::1]:8080/");
+            }
+            parts => parts.unwrap_or((authority, "")),
+        },
+    };
+    if host.is_empty() {
+        return Err("missing host");
+    }
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit())
+        && port.parse::<u16>().is_ok_and(|number| number > 0);
+    if port.is_empty() || is_port { Ok(()) } else { Err(PORT) }
+}
+
 fn resolve(host: &str) -> io::Result<Address> {
+    let host = host.strip_suffix(':').unwrap_or(host);
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     let full = if has_port { host.to_owned() } else { format!("{host}:80") };
     let addresses: Vec<SocketAddr> = full.to_socket_addrs()?.collect();
@@ -112,9 +153,34 @@ mod tests {
         assert_eq!(choose(&[]), None);
     }
 
+    /// `deadheat.measure.url` is tested with the same cases.
+    #[test]
+    fn takes_the_urls_that_the_command_line_takes() {
+        let cases = include_str!("../../tests/url_cases.json");
+        let cases: Vec<serde_json::Value> = serde_json::from_str(cases).unwrap();
+        for case in cases {
+            let url = case["url"].as_str().unwrap();
+            match case["error"].as_str() {
+                Some(error) => {
+                    let said = Target::parse(url).unwrap_err().to_string();
+                    assert!(said.contains(error), "{said}");
+                    assert!(!said.contains("secret"), "{said}");
+                }
+                None => {
+                    let target = Target::parse(url).unwrap();
+                    assert_eq!(Some(target.path.as_str()), case["target"].as_str(), "{url}");
+                    let Address::Tcp(address) = target.address else { panic!("{url}") };
+                    assert_eq!(u64::from(address.port()), case["port"].as_u64().unwrap(), "{url}");
+                    let host: std::net::IpAddr = case["host"].as_str().unwrap().parse().unwrap();
+                    assert_eq!(address.ip(), host, "{url}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn rejects_wrong_urls() {
-        for url in ["127.0.0.1:80", "https://127.0.0.1/", "http://", "http://a b/", "unix:x"] {
+        for url in ["127.0.0.1:80", "http://", "http://a b/", "unix:x"] {
             let error = Target::parse(url).unwrap_err().to_string();
             assert!(error.contains("expected"), "{error}");
         }

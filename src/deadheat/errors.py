@@ -13,6 +13,10 @@ class DeadheatError(Exception):
         self.hint = hint
 
 
+class UsageFault(DeadheatError):
+    """The command line names something that does not exist, or has a value that is not possible."""
+
+
 class LinkLost(Exception):
     """The connection to another host ended, which is the fault of no server and of no trial.
 

@@ -3,10 +3,17 @@ from pathlib import Path
 import pytest
 
 from deadheat.catalog import Catalog, FileFault, choose, find_root, load_catalog
-from deadheat.errors import DeadheatError
+from deadheat.catalog import catalog as catalog_module
+from deadheat.errors import DeadheatError, UsageFault
 from tests.catalog.conftest import MANIFEST, Folders
 
 HERE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No catalog lies behind that of a test."""
+    monkeypatch.setattr(catalog_module, "shipped_root", lambda: None)
 
 
 @pytest.fixture
@@ -36,6 +43,18 @@ def test_chooses_by_name_glob_and_language(catalog: Catalog) -> None:
     assert names(catalog, "*-http", "*-gin", languages=("go",)) == ["go-gin"]
 
 
+def test_all_unknown_names_are_reported_at_once(catalog: Catalog) -> None:
+    with pytest.raises(UsageFault, match="unknown servers 'go-jin', 'zzz' in ") as caught:
+        names(catalog, "go-jin", "node-http", "zzz")
+    assert caught.value.hint == "go-jin: did you mean go-gin or go-plain?"
+
+
+def test_the_beginning_of_a_language_suggests_it(catalog: Catalog) -> None:
+    with pytest.raises(UsageFault, match="no server is written in 'node'") as caught:
+        names(catalog, languages=("node",))
+    assert caught.value.hint == "did you mean node.js?"
+
+
 def test_unknown_name_suggests_the_nearest(catalog: Catalog) -> None:
     with pytest.raises(DeadheatError, match="unknown server 'go-jin'") as caught:
         names(catalog, "go-jin")
@@ -46,7 +65,7 @@ def test_unknown_name_suggests_the_nearest(catalog: Catalog) -> None:
 def test_unknown_name_without_a_similar_one_suggests_list(catalog: Catalog) -> None:
     with pytest.raises(DeadheatError, match="unknown server 'zzz'") as caught:
         names(catalog, "zzz")
-    assert caught.value.hint == "`deadheat list` shows all servers"
+    assert caught.value.hint == "`deadheat list '*'` shows all servers"
 
 
 @pytest.mark.parametrize("pattern", ["go-broken", "*-broken", "go-*"])

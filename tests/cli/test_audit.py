@@ -83,7 +83,7 @@ def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path)
 
 def test_audit_without_a_name_lists_the_replays(deadheat: Deadheat) -> None:
     ended = deadheat("audit")
-    assert (ended.code, ended.hint) == (1, "available: paper")
+    assert (ended.code, "paper" in ended.hint) == (1, True)
     assert "error: missing argument NAME" in ended.err
 
 
@@ -113,7 +113,8 @@ def test_audit_of_an_unknown_protocol_names_the_available_ones(
         request.getfixturevalue("brief_run")
     ended = deadheat("audit", "nosuch")
     assert "error: NAME 'nosuch': no protocol has this name" in ended.err
-    assert ended.hint == "available: paper"
+    assert ended.hint.startswith("available: ")
+    assert "paper" in ended.hint
 
 
 def test_audit_of_an_imported_table_does_not_suggest_a_protocol(deadheat: Deadheat) -> None:

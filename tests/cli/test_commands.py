@@ -70,7 +70,7 @@ def test_verify_does_not_overwrite_another_file(deadheat: Deadheat, tmp_path: Pa
     notes = tmp_path / "notes.json"
     notes.write_text('["my notes"]')
     ended = deadheat("verify", "hello", "-o", str(notes))
-    assert ended.code == 1
+    assert ended.code == 2
     assert "not a file of `deadheat verify -o`" in ended.err
     assert notes.read_text() == '["my notes"]'
 

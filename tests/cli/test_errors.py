@@ -15,14 +15,14 @@ from tests.cli.conftest import Deadheat
 
 def test_an_unknown_server_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
     ended = deadheat("run", "helo", "--protocol", "brief")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "error: unknown server 'helo'" in ended.err
     assert "hello" in ended.hint
 
 
 def test_an_unknown_protocol_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
     ended = deadheat("run", "hello", "--protocol", "breif")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "--protocol" in ended.err
     assert "brief" in ended.hint
 
@@ -60,7 +60,7 @@ def test_rejects_an_invalid_flag_or_value(
 def test_rejects_latency_of_servers_that_run_alone(deadheat: Deadheat) -> None:
     """Regression: it was reported after everything else had been measured, and the run failed."""
     ended = deadheat("run", "hello", "--protocol", "paper", "--latency")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "error: --latency: protocol paper measures nothing but its own trials" in ended.err
     assert "starting" not in ended.err
 
@@ -68,14 +68,14 @@ def test_rejects_latency_of_servers_that_run_alone(deadheat: Deadheat) -> None:
 @pytest.mark.parametrize("generator", ["wrk", "ab"])
 def test_rejects_a_race_with_the_generator_of_a_replay(deadheat: Deadheat, generator: str) -> None:
     ended = deadheat("run", "hello", "--protocol", "brief", "--generator", generator)
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"error: --generator {generator}: protocol brief needs our engine" in ended.err
     assert f"deadheat run --protocol kzmake-2018 --generator {generator}" in ended.hint
 
 
 def test_rejects_a_budget_for_a_number_of_repetitions(deadheat: Deadheat) -> None:
     ended = deadheat("plan", "hello", "--protocol", "brief", "--budget", "1m")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "error: --budget: protocol brief ends after 2 repetitions" in ended.err
 
 
@@ -83,7 +83,7 @@ def test_a_search_is_no_race(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("DEADHEAT_CATALOG")
     for command in ("run", "plan"):
         ended = deadheat(command, "go-gin", "--protocol", "capacity")
-        assert ended.code == 1
+        assert ended.code == 2
         assert "--protocol capacity: it searches for a rate" in ended.err
 
 
@@ -223,7 +223,7 @@ def test_a_plan_has_finite_durations_and_possible_counts(
     """Regression: `plan` accepted infinite durations and 10^30 connections."""
     ended = deadheat("plan", "hello", "--protocol", protocol, *arguments)
     if symptom == "duration_s":
-        assert ended.code in (0, 1)
+        assert ended.code in (0, 2)
         assert "inf" not in ended.out
         return
     assert ended.code in (1, 2)

@@ -58,7 +58,7 @@ def test_an_isolated_server_answers_and_reaches_nothing(deadheat: Deadheat, serv
 
 def test_isolate_refuses_a_server_that_runs_already(deadheat: Deadheat) -> None:
     ended = deadheat("run", *RACE, "--isolate", "--url", "http://127.0.0.1:1/")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "--isolate: a server that runs already" in ended.err
 
 

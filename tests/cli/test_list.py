@@ -18,7 +18,9 @@ def test_lists_a_server_that_is_ready(deadheat: Deadheat) -> None:
     assert ended.code == 0
     (line,) = [line for line in ended.out.splitlines() if line.startswith("hello ")]
     assert line.split() == ["hello", "Python", "socket", "server", "ready"]
-    assert ended.out.splitlines()[-1] == f"{ALL} servers in {CATALOG / 'servers'}, {ALL} ready here"
+    counted = f"{ALL} servers in {CATALOG / 'servers'}, {ALL} ready here"
+    assert ended.out.splitlines()[-2] == counted
+    assert ended.out.splitlines()[-1].endswith("more servers of deadheat: deadheat list '*'")
 
 
 def test_json_has_all_keys_of_a_server(deadheat: Deadheat) -> None:

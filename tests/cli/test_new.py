@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import load_catalog
+from deadheat.catalog import catalog, layers, load_catalog, server
 from deadheat.catalog.new import without_facts
-from deadheat.cli import choice
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG
 
@@ -35,7 +34,7 @@ def test_a_new_server_passes_verify_unchanged(deadheat: Deadheat, own: Path) -> 
     [
         ("hello", "hello", "hello", "choose another name"),
         ("My Server", "hello", "My Server", "use lower-case letters"),
-        ("mine", "helo", "helo", "did you mean hello?"),
+        ("mine", "helo", "helo", "did you mean hello"),
         ("mine", "wrong-*", "matches 2 servers", "choose one: wrong-body, wrong-media-type"),
     ],
 )
@@ -43,7 +42,7 @@ def test_rejects_a_bad_name_or_source(
     deadheat: Deadheat, own: Path, name: str, like: str, symptom: str, hint: str
 ) -> None:
     ended = deadheat("new", name, "--like", like, "--catalog", str(own))
-    assert ended.code == 1
+    assert ended.code == (1 if name == "hello" else 2)
     assert symptom in ended.err
     assert ended.hint.startswith(hint)
 
@@ -78,15 +77,25 @@ def test_without_a_catalog_of_the_user_the_current_folder_becomes_one(
     shipped = Path(shutil.copytree(CATALOG, tmp_path / "site-packages" / "shipped"))
     before = sorted(shipped.rglob("*"))
     mine = tmp_path / "mine"
-    mine.mkdir()
+    mine.mkdir(mode=0o700)
     monkeypatch.chdir(mine)
     monkeypatch.delenv("DEADHEAT_CATALOG")
-    monkeypatch.setattr(choice, "find_root", lambda given: Path(given or shipped).resolve())
+    for module in (catalog, layers, server):
+        if hasattr(module, "shipped_root"):
+            monkeypatch.setattr(module, "shipped_root", lambda: shipped)
     made = deadheat("new", "first", "--like", "hello")
     assert (made.code, made.err) == (0, "")
     assert "servers/first/server.toml" in made.out.splitlines()
+    assert not (mine / "recipes").exists()
     next_command = made.out.splitlines()[-1].partition("run: deadheat ")[2]
-    assert next_command == "verify first --catalog ."
+    assert next_command == "verify first"
     assert deadheat(*next_command.split()).code == 0
-    assert deadheat("plan", "first", "--protocol", "brief", "--catalog", ".").code == 0
     assert sorted(shipped.rglob("*")) == before
+    # Regression: the new catalog hid the one that deadheat ships.
+    planned = deadheat("plan", "first", "hello", "--protocol", "brief")
+    assert (planned.code, planned.err) == (0, "")
+    listed = deadheat("list")
+    assert "first" in listed.out
+    assert "more servers of deadheat: deadheat list '*'" in listed.out.replace("\n", " ")
+    unknown = deadheat("plan", "helo", "--protocol", "brief")
+    assert f"unknown server 'helo' in {mine}/servers and {shipped}/servers" in unknown.err

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
-from deadheat.store import Conclusion, Store
 from tests.cli.conftest import Deadheat
-from tests.cli.test_run import BRIEF, HERE, rows
+from tests.cli.test_run import HERE, rows
 from tests.report.made import MadeRun
-from tests.servers.contenders import CATALOG
+from tests.servers.contenders import CATALOG, PYTHON, running
 
 ONE_BY_ONE = """
 name = "one-by-one"
@@ -102,7 +102,7 @@ def test_rejects_a_flag_that_would_change_the_run(
     deadheat: Deadheat, words: list[str], symptom: str
 ) -> None:
     ended = deadheat("resume", "x", *words)
-    assert ended.code == 1
+    assert ended.code == 2
     assert symptom in ended.err
     assert ended.hint == "omit it, or start a new run"
 
@@ -138,18 +138,6 @@ def test_without_a_store_it_says_how_to_measure(deadheat: Deadheat) -> None:
     ended = deadheat("resume")
     assert (ended.code, "does not exist" in ended.err) == (1, True)
     assert ended.hint.startswith("measure with deadheat run")
-
-
-def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None:
-    script = CATALOG / "servers" / "hello" / "hello.py"
-    own = [sys.executable, str(script), "127.0.0.1", "{port}"]
-    assert deadheat("run", *BRIEF, "--", *own).ran
-    (run,) = rows(home, "SELECT id FROM run")
-    with Store(home / "runs.sqlite") as store:
-        store.end_run(run["id"], "interrupted", Conclusion())
-    ended = deadheat("resume")
-    assert ended.code == 1
-    assert "does not have the start command of" in ended.err
 
 
 SHORT = """
@@ -195,10 +183,46 @@ def test_more_time_continues_a_run_that_spent_its_budget(
     assert "given 1 s more on 20" in deadheat("report", "-v").out
 
 
+OWN = ("--", *PYTHON, str(CATALOG / "servers" / "hello" / "hello.py"), "127.0.0.1", "{port}")
+
+
+def test_bug_a_race_of_own_servers_could_not_go_on(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    protocol = tmp_path / "short.toml"
+    protocol.write_text(SHORT)
+    with LocalHost() as host, running(host, "hello", tmp_path / "log") as url:
+        choice = ("hello", "--url", url, "--path", "/?a=1", "--protocol", str(protocol), *OWN)
+        assert deadheat("run", *choice).ran
+        before = rows(home, PLACES)
+        starts = "SELECT command FROM instance JOIN contender c ON c.id = contender_id"
+        own = f"{starts} WHERE c.name LIKE 'python%'"
+        own_before = rows(home, own)
+        (run,) = rows(home, "SELECT id FROM run")
+        ended = deadheat("resume", run["id"][-4:], "--more", "1s")
+    assert ended.ran, ended.err
+    assert rows(home, PLACES)[: len(before)] == before
+    assert len(rows(home, own)) > len(own_before) > 0
+    (kept,) = rows(home, "SELECT manifest FROM contender WHERE name LIKE 'python%'")
+    assert json.loads(kept["manifest"])["path"] == "/?a=1"
+
+
+def test_bug_a_run_of_another_catalog_needed_its_option_again(
+    deadheat: Deadheat, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = tmp_path / "short.toml"
+    protocol.write_text(SHORT)
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    choice = ("hello", "outlives-sigterm", "--catalog", str(CATALOG))
+    assert deadheat("run", *choice, "--protocol", str(protocol)).ran
+    ended = deadheat("resume", "--more", "1s")
+    assert ended.ran, ended.err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "symptom"),
     [
-        (("none", "--more", "1m"), 1, "none"),
+        (("none", "--more", "1m"), 2, "none"),
         (("{run}", "--more", "0s"), 2, "--more"),
     ],
 )

@@ -187,14 +187,16 @@ def test_a_running_server_is_measured_and_not_stopped(deadheat: Deadheat, runnin
     ("url", "symptom"),
     [
         ("https://127.0.0.1/", "https is not supported"),
-        ("http://127.0.0.1:x/", "expected an http address"),
-        ("127.0.0.1:80", "expected an http address"),
+        ("http://127.0.0.1:x/", "expected a port from 1 to 65535"),
+        ("127.0.0.1:80", "missing http://"),
+        ("http://me:secret@127.0.0.1/", "--url: user name or password"),
     ],
 )
 def test_rejects_an_invalid_url(deadheat: Deadheat, url: str, symptom: str) -> None:
     ended = deadheat("run", *BRIEF, "--url", url)
-    assert ended.code == 1
+    assert ended.code == 2
     assert symptom in ended.err
+    assert "secret" not in ended.err
 
 
 def test_rejects_a_url_that_does_not_respond(deadheat: Deadheat) -> None:

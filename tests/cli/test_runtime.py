@@ -36,14 +36,14 @@ def test_containers_exclude_options_of_other_places(
     deadheat: Deadheat, command: str, options: list[str], excluded: str
 ) -> None:
     ended = deadheat(command, "go-gin", "--runtime", "podman", *options)
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"--runtime podman and --{excluded} exclude each other" in ended.err
     assert "docs/containers.md" in ended.err
 
 
 def test_a_base_image_needs_containers(deadheat: Deadheat) -> None:
     ended = deadheat("run", "go-gin", "--protocol", "brief", "--base-image", "localhost/debian:12")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "--base-image: expected --runtime podman or --runtime docker" in ended.err
 
 
@@ -60,7 +60,7 @@ def test_a_command_without_containers_says_why(
     deadheat: Deadheat, words: tuple[str, ...], cause: str, option: str
 ) -> None:
     ended = deadheat(*words, option, "podman")
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"{option} podman: expected none, because" in ended.err
     assert cause in ended.err
     assert ended.hint.startswith("omit it")

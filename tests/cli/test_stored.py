@@ -56,7 +56,7 @@ def test_output_does_not_replace_the_store(deadheat: Deadheat, run: MadeRun, com
     run.store.settle()
     before = run.store.path.read_bytes()
     ended = deadheat(command, "-o", str(run.store.path))
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"--output {run.store.path}: this file holds the runs" in ended.err
     assert run.store.path.read_bytes() == before
 
@@ -71,7 +71,7 @@ def test_compare_rejects_the_same_contender_twice(deadheat: Deadheat, run: MadeR
 def test_calibrate_rejects_another_kind_of_run(deadheat: Deadheat, run: MadeRun) -> None:
     """Regression: a traceback."""
     ended = deadheat("calibrate", "--from", run.run_id)
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"error: --from: run {run.run_id} is not a complete race of 0 copies" in ended.err
 
 
@@ -79,7 +79,7 @@ def test_serve_reports_a_port_in_use_with_a_hint(deadheat: Deadheat, run: MadeRu
     """Regression: uvicorn reported it without a hint, after the address was printed."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = deadheat("serve", "--port", str(taken.getsockname()[1]))
-    assert ended.code == 1
+    assert ended.code == 2
     assert "Address already in use" in ended.err
     assert ended.hint == "choose another port or address"
 
@@ -104,6 +104,6 @@ def test_the_table_of_a_run_does_not_replace_the_store(deadheat: Deadheat, run: 
     """Regression: the table replaced the store, and every run was lost."""
     before = run.store.rows("SELECT id FROM run")
     ended = deadheat("run", "hello", "--protocol", "brief", "-o", str(run.store.path))
-    assert ended.code == 1
+    assert ended.code == 2
     assert "writing it would delete them" in ended.err
     assert run.store.rows("SELECT id FROM run") == before

@@ -122,7 +122,7 @@ def test_a_server_that_fails_a_check_is_not_measured(
 
 def test_a_server_without_the_workload_is_left_out(deadheat: Deadheat, items: Path) -> None:
     ended = deadheat("run", "hello", "--workload", str(items), *BRIEF)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "--workload items: none of the chosen servers answers it: hello" in ended.err
 
 
@@ -140,7 +140,7 @@ def test_rejects_options_that_do_not_fit(
 ) -> None:
     own = (sys.executable, str(server), "{port}")
     ended = deadheat("run", "--workload", str(items), *BRIEF, *options, "--", *own)
-    assert ended.code == 1
+    assert ended.code == 2
     assert symptom in ended.err
 
 
@@ -165,7 +165,7 @@ def test_rejects_lists_that_make_no_sense(
     deadheat: Deadheat, command: str, workload: str, symptom: str
 ) -> None:
     ended = deadheat(command, "go-gin", "--catalog", str(HERE), "--workload", workload)
-    assert ended.code == 1
+    assert ended.code == 2
     assert symptom in ended.err
 
 

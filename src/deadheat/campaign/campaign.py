@@ -90,7 +90,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        listen(Event(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
+        listen(Event(f"interrupted: {_left_by(run, store)}", trouble=True))
     except (Unmeasurable, LinkLost) as error:
         error.run_id = run.id if run else None
         raise
@@ -157,10 +157,9 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
         measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
 
 
-def _left_by(run: Run, plan: Plan, store: Store) -> str:
-    """What an interrupt leaves; how a server of the user's own was started is not kept."""
+def _left_by(run: Run, store: Store) -> str:
+    """What an interrupt leaves, and the command that goes on."""
     if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
     argument = run_argument(run.id, store.path)
-    goes_on = "" if plan.extra else f"; deadheat resume {argument} goes on"
-    return f"what was measured is kept{goes_on}"
+    return f"what was measured is kept; deadheat resume {argument} goes on"

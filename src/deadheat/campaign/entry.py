@@ -11,7 +11,7 @@ from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.host import Host
-from deadheat.measure.contender import Contender, contender_from
+from deadheat.measure.contender import Contender, contender_from, kept_of
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store
@@ -120,5 +120,5 @@ def _store_made(store: Store, run_id: str, position: int, contender: Contender) 
         role=contender.role,
         workers=contender.workers,
         threads=contender.threads,
-        manifest={"command": list(contender.command)},
+        manifest=kept_of(contender),
     )

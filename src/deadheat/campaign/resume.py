@@ -194,7 +194,7 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
 def enter_again(
     run: Unfinished,
     selections: Sequence[Selection],
-    controls: Sequence[Contender],
+    extra: Sequence[Contender],
     world: World,
     store: Store,
     builder: Builder,
@@ -202,12 +202,15 @@ def enter_again(
 ) -> list[EnteredContender]:
     """Build `selections`, one for each contender waiting, and enter those that have not changed.
 
+    `extra` are the user's own servers and the controls.
+
     The others keep their trials, and an event says why they are left out. Raises `DeadheatError`
     if no contender can be resumed.
     """
     entered = []
     candidates = build_contenders(selections, world.server_host, builder, listen)
-    for stored, candidate in zip(run.waiting, candidates, strict=True):
+    of_catalog = [stored for stored in run.waiting if not stored.is_own]
+    for stored, candidate in zip(of_catalog, candidates, strict=True):
         built, fault = candidate.built, candidate.fault
         if built is not None and (fault := _change(stored, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
@@ -223,15 +226,15 @@ def enter_again(
             what = f"{stored.name} is not resumed: {fault}\n  hint: measure it in a new run"
             listen(Event(what, trouble=True))
         store.update_contender(stored.id, fault=fault)
-    if run.waiting and not entered:
+    contenders = run.contenders
+    for each in extra:
+        left_out = frozenset(run.workload_faults(contenders[each.name].id))
+        entered.append(EnteredContender(replace(each, left_out=left_out), contenders[each.name].id))
+    if run.waiting and all(each.contender.role == "control" for each in entered):
         raise DeadheatError(
             f"no contender of run {run.id} can be resumed; the reasons are above", NEW_RUN
         )
-    contenders = run.contenders
-    return [
-        *entered,
-        *(EnteredContender(control, contenders[control.name].id) for control in controls),
-    ]
+    return entered
 
 
 def _change(stored: StoredContender, selection: Selection, built: Built) -> str | None:

@@ -213,8 +213,7 @@ def _claims(protocol: AloneProtocol, catalog: Catalog) -> Iterator[tuple[str, Se
     """Published rows with their contender, or why there is none; those of the protocol first."""
     for entry in protocol.contenders:
         row = entry.label or entry.server
-        if entry.server in catalog.servers:
-            server = catalog.servers[entry.server]
+        if server := catalog.find(entry.server):
             yield row, selection(server, entry.setting, entry.workers)
         elif entry.server in catalog.faults:
             yield row, f"{entry.server} cannot be read"
@@ -222,7 +221,7 @@ def _claims(protocol: AloneProtocol, catalog: Catalog) -> Iterator[tuple[str, Se
             yield row, f"no server {entry.server}"
     if protocol.origin is None:
         return
-    for server in catalog.servers.values():
+    for server in catalog.all_servers.values():
         for published in server.manifest.published:
             if published.protocol == protocol.origin.figures:
                 yield published.row, selection(server, published.setting)

@@ -1,4 +1,7 @@
-"""The catalog of servers: found, trusted, and chosen by name, glob or language."""
+"""The catalog of servers: found, trusted, and chosen by name, glob or language.
+
+Catalogs are layers: behind the user's own lies the one that deadheat ships.
+"""
 
 import difflib
 import fnmatch
@@ -8,19 +11,20 @@ import os
 import pwd
 import shlex
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deadheat.catalog.layers import shipped_root
 from deadheat.catalog.server import Server, load_server
 from deadheat.catalog.toml_lines import FileFault
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 
-PARTS = ("servers", "recipes", "protocols", "published")
+PARTS = ("servers", "recipes", "protocols", "workloads", "published")
 SKIPPED = {"node_modules", "target", "__pycache__", ".venv"}  # no build uses them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalog:
     """Servers by name, and the faults of the folders that could not be read."""
 
@@ -28,9 +32,31 @@ class Catalog:
     servers: Mapping[str, Server]
     faults: Mapping[str, FileFault]
 
+    @functools.cached_property
+    def shipped(self) -> Mapping[str, Server]:
+        """The servers that deadheat ships and that this catalog does not replace."""
+        root = shipped_root()
+        if root is None or root == self.root:
+            return {}
+        servers = load_catalog(root).servers
+        return {name: server for name, server in servers.items() if name not in self.names}
+
+    @property
+    def names(self) -> set[str]:
+        return {*self.servers, *self.faults}
+
+    @property
+    def all_servers(self) -> Mapping[str, Server]:
+        """Those of this catalog and those that deadheat ships."""
+        return {**self.servers, **self.shipped}
+
+    def find(self, name: str) -> Server | None:
+        """The server of that name; None if there is none."""
+        return self.servers.get(name) or self.shipped.get(name)
+
 
 def find_root(given: str | None = None) -> Path:
-    """The folder that holds `servers/`, `recipes/` and `protocols/`.
+    """The folder that holds `servers/`: the first layer. What it lacks is that of the shipped one.
 
     Searched in order: `given` (the flag), DEADHEAT_CATALOG, the current folder and its parents,
     the checkout of this package, the copy in the installed package. Raises `DeadheatError`, also
@@ -43,21 +69,22 @@ def find_root(given: str | None = None) -> Path:
                 f"no servers/ in {place}", "--catalog DIR is the folder that contains servers/"
             )
         return place
-    here = Path.cwd()
-    package = Path(__file__).resolve().parents[1]
-    shipped = (package.parents[1], package / "shipped")  # trusted like this code
-    for place in (here, *here.parents, *shipped):
-        if (place / "servers").is_dir() and (place / "recipes").is_dir():
-            if place not in shipped and (reason := distrust(place)):
-                raise DeadheatError(
-                    f"the catalog in {place} is not trusted: {reason}",
-                    f"if you trust its commands: --catalog {shlex.quote(str(place))}",
-                )
-            return place
-    raise DeadheatError(
-        f"no catalog: neither {here} nor a parent contains servers/ and recipes/",
-        "use --catalog DIR or set DEADHEAT_CATALOG",
-    )
+    here, shipped = Path.cwd(), shipped_root()
+    for place in (here, *here.parents):
+        if place == shipped or not any((place / "servers").glob("*/server.toml")):
+            continue
+        if reason := distrust(place):
+            raise DeadheatError(
+                f"the catalog in {place} is not trusted: {reason}",
+                f"if you trust its commands: --catalog {shlex.quote(str(place))}",
+            )
+        return place
+    if shipped is None:
+        raise DeadheatError(
+            f"no catalog: neither {here} nor a parent contains servers/",
+            "use --catalog DIR or set DEADHEAT_CATALOG",
+        )
+    return shipped  # trusted like this code
 
 
 def load_catalog(root: Path) -> Catalog:
@@ -77,18 +104,29 @@ def choose(
 ) -> list[Server]:
     """The servers that match one of the names or globs and one of the languages.
 
-    Without patterns or languages, all match. Raises `DeadheatError` with the nearest names or the
-    available languages, and `FileFault` for a matching manifest that cannot be read.
+    Patterns match shipped servers, too. Without patterns or languages, all of `catalog` match.
+    Raises `DeadheatError` with the nearest names or the available languages, and `FileFault` for a
+    matching manifest that cannot be read.
     """
-    matched = [server for pattern in patterns for server in _matching(catalog, pattern)]
+    found = {pattern: _matching(catalog, pattern) for pattern in patterns}
+    if unknown := [pattern for pattern, names in found.items() if not names]:
+        raise _unknown(catalog, unknown)
+    every = catalog.servers if found.keys() <= catalog.servers.keys() else catalog.all_servers
+    matched = [every[name] for names in found.values() for name in names]
     pool = {server.name: server for server in matched} or dict(catalog.servers)
     wanted = [language.lower() for language in languages]
-    written_in = {server.manifest.language.lower() for server in catalog.servers.values()}
+    written_in = _languages(catalog.servers)
+    if not written_in.issuperset(wanted):
+        written_in = _languages(catalog.all_servers)
+        pool = pool if matched else dict(catalog.all_servers)
     for language in wanted:
         if language not in written_in:
-            raise DeadheatError(
+            near = [name for name in sorted(written_in) if name.startswith(language)]
+            near = near or difflib.get_close_matches(language, sorted(written_in), n=3)
+            available = f"available: {', '.join(sorted(written_in))}"
+            raise UsageFault(
                 f"--language: no server is written in {language!r}",
-                f"available: {', '.join(sorted(written_in))}",
+                f"did you mean {' or '.join(near)}?" if near else available,
             )
     chosen = [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
     if matched and not chosen:
@@ -100,17 +138,34 @@ def choose(
     return chosen
 
 
-def _matching(catalog: Catalog, pattern: str) -> list[Server]:
+def _languages(servers: Mapping[str, Server]) -> set[str]:
+    return {server.manifest.language.lower() for server in servers.values()}
+
+
+def _matching(catalog: Catalog, pattern: str) -> list[str]:
+    """The names that a pattern matches; raises `FileFault` for a manifest that cannot be read."""
     for name in fnmatch.filter(catalog.faults, pattern):
         raise catalog.faults[name]
-    names = fnmatch.filter(catalog.servers, pattern)
-    if not names:
-        near = difflib.get_close_matches(pattern, catalog.servers, n=3, cutoff=0.5)
-        raise DeadheatError(
-            f"unknown server {pattern!r}",
-            f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows all servers",
-        )
-    return [catalog.servers[name] for name in names]
+    if pattern in catalog.servers:
+        return [pattern]
+    return fnmatch.filter(catalog.all_servers, pattern)
+
+
+def _unknown(catalog: Catalog, patterns: Sequence[str]) -> UsageFault:
+    """The error that names every pattern without a server, and names near to each."""
+    hints = []
+    for pattern in patterns:
+        near = difflib.get_close_matches(pattern.strip("*"), catalog.all_servers, n=3, cutoff=0.5)
+        if near:
+            which = f"{pattern}: " if len(patterns) > 1 else ""
+            hints.append(f"{which}did you mean {' or '.join(near)}?")
+    places = [catalog.root, *([shipped_root()] if catalog.shipped else [])]
+    word = "server" if len(patterns) == 1 else "servers"
+    return UsageFault(
+        f"unknown {word} {', '.join(map(repr, patterns))} "
+        f"in {' and '.join(f'{place}/servers' for place in places)}",
+        "; ".join(hints) or "`deadheat list '*'` shows all servers",
+    )
 
 
 def distrust(root: Path) -> str | None:

@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from deadheat.catalog.layers import layered
 from deadheat.catalog.server import Server, copy_folder
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LINE = re.compile(r'^name = ".*"$', re.MULTILINE)
-SHARED = ("recipes", "protocols", "workloads")  # what the servers of a catalog use
 FACTS = ("notes", "verified")  # keys that are about one server only
 TABLES = ("[settings.", "[[published]]")  # likewise
 
@@ -33,11 +33,11 @@ def copy_server(source: Server, name: str, root: Path) -> Path:
     """Copy `source` to `servers/NAME` of the catalog in `root`; returns that folder.
 
     The manifest gets the new name, and loses what is about the original only: notes, settings and
-    published rows. A catalog that has no recipes, protocols or workloads gets those of the source.
+    published rows. A recipe that deadheat does not ship is copied, too.
     Raises `DeadheatError` if the name is invalid or taken, or the folder cannot be written.
     """
     if not NAME.fullmatch(name):
-        raise DeadheatError(
+        raise UsageFault(
             f"{name!r} is not a valid server name", "use lower-case letters, digits and hyphens"
         )
     folder = root / "servers" / name
@@ -45,10 +45,10 @@ def copy_server(source: Server, name: str, root: Path) -> Path:
         raise DeadheatError(f"{folder} already exists", "choose another name")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for part in SHARED:
-            shared = source.folder.parents[1] / part
-            if shared.is_dir() and not (root / part).exists():
-                shutil.copytree(shared, root / part)
+        for recipe in (source.folder.parents[1] / "recipes").glob("*.toml"):
+            if not layered(root, f"recipes/{recipe.name}").exists():
+                (root / "recipes").mkdir(exist_ok=True)
+                shutil.copy(recipe, root / "recipes")
         copy_folder(source.folder, folder)
         manifest = folder / "server.toml"
         text = without_facts(manifest.read_text("utf-8"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tomllib import loads
 
+from deadheat.catalog.layers import layered, layered_names
 from deadheat.catalog.server import Server
 from deadheat.host import Host, HostError, ProcessSpec
 
@@ -99,7 +100,8 @@ def _python_of(server: Server) -> Ecosystem:
 def recipe_declarations(root: Path, servers: Iterable[Server]) -> Iterator[Declaration]:
     """The pins in the recipes that the servers use, such as the JDK's; `root` is the catalog."""
     texts = {server.recipe_text for server in servers}
-    for path in sorted((root / "recipes").glob("*.toml")):
+    for name in layered_names(root, "recipes"):
+        path = layered(root, f"recipes/{name}.toml")
         recipe = path.read_text("utf-8")
         pins = HASHED_PIN.findall(recipe.replace("\\\\", "\\"))  # TOML's escape
         if pins and any(recipe in text for text in texts):

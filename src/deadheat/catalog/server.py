@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from deadheat.catalog.layers import layered, layered_names
 from deadheat.catalog.manifest import (
     BuildRules,
     LanguageRuntime,
@@ -217,14 +218,15 @@ def _fill_runtime(runtime: LanguageRuntime, values: Mapping[str, str]) -> Langua
 def _recipe(path: Path, manifest: Manifest, recipes: Path) -> tuple[Recipe, str]:
     """The manifest's recipe, merged with the one that it extends; and the text of both."""
     assert manifest.recipe is not None
+    file = layered(recipes.parent, f"recipes/{manifest.recipe}.toml")
     recipe, text = _recipe_file(path, manifest.recipe, recipes)
-    chain = [(recipes / f"{manifest.recipe}.toml", recipe)]
+    chain = [(file, recipe)]
     if recipe.extends is not None:
-        base, base_text = _recipe_file(chain[0][0], recipe.extends, recipes, key="extends")
+        base, base_text = _recipe_file(file, recipe.extends, recipes, key="extends")
         if base.extends is not None:
             reason = f"recipe {recipe.extends!r} extends another one itself"
-            raise file_fault(chain[0][0], [(("extends",), reason)])
-        chain.append((recipes / f"{recipe.extends}.toml", base))
+            raise file_fault(file, [(("extends",), reason)])
+        chain.append((layered(recipes.parent, f"recipes/{recipe.extends}.toml"), base))
         recipe, text = _merged(base, recipe), base_text + text
     known = {**recipe.parameters, **manifest.parameters}
     for file, document in chain:
@@ -252,9 +254,9 @@ def _recipe_file(
     path: Path, name: str, recipes: Path, *, key: str = "recipe"
 ) -> tuple[Recipe, str]:
     """The recipe that `key` of the file at `path` names."""
-    file = recipes / f"{name}.toml"
+    file = layered(recipes.parent, f"recipes/{name}.toml")
     if not file.is_file():
-        near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
+        near = difflib.get_close_matches(name, layered_names(recipes.parent, "recipes"))
         hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
         raise file_fault(path, [((key,), f"no file {file}")], hint)
     state = file.stat()

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from deadheat import __version__
 from deadheat.cli.endings import ExitCode, ending_as_interrupts
-from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
+from deadheat.errors import DeadheatError, LinkLost, Unmeasurable, UsageFault
 from deadheat.output import color, echo, print_error
 
 GROUPS = {
@@ -114,7 +114,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point. An error that the user can act on prints a message and exits with code 1."""
+    """Entry point. An error that the user can act on prints a message; exit codes: `ExitCode`."""
     try:
         with ending_as_interrupts():
             cli.main(prog_name="deadheat", standalone_mode=False, color=color())
@@ -143,5 +143,12 @@ def main() -> None:
         sys.exit(ExitCode.FAILED)
     except DeadheatError as error:
         print_error(str(error), error.hint)
-        unmeasurable = isinstance(error, Unmeasurable)
-        sys.exit(ExitCode.UNMEASURABLE if unmeasurable else ExitCode.FAILED)
+        sys.exit(_code_of(error))
+
+
+def _code_of(error: DeadheatError) -> ExitCode:
+    """A message that begins with an option or with RUN is about its value."""
+    if isinstance(error, Unmeasurable):
+        return ExitCode.UNMEASURABLE
+    is_usage = isinstance(error, UsageFault) or str(error).startswith(("-", "RUN "))
+    return ExitCode.USAGE if is_usage else ExitCode.FAILED

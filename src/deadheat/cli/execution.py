@@ -45,6 +45,7 @@ from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
+from deadheat.measure.contender import own_contender
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
@@ -175,7 +176,7 @@ def _over_links(plan: Plan, execution: Execution, catalog: Catalog) -> str:
         try:
             return _carry_out(plan, execution)
         except LinkLost as lost:
-            if lost.run_id is None or plan.extra:
+            if lost.run_id is None:
                 raise
             within = numbers.duration(execution.link_wait_s)
             waits = f"{lost}; the run goes on if it is back within {within}"
@@ -226,11 +227,13 @@ def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:
 def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
     """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
     with_latency = unfinished.more_s is None and "--latency" in unfinished.command
+    waiting, protocol = unfinished.waiting, unfinished.protocol
+    own = [kept for kept in waiting if kept.is_own]
     return Plan(
-        protocol=unfinished.protocol,
-        selections=[_selection(unfinished, kept, catalog) for kept in unfinished.waiting],
+        protocol=protocol,
+        selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
         labels=unfinished.labels,
-        extra=(),
+        extra=[own_contender(kept.name, kept.manifest, protocol) for kept in own],
         seed=unfinished.seed,
         command=unfinished.command,
         latency_s=LATENCY_S if with_latency else None,
@@ -239,14 +242,12 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
 
 
 def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
-    if kept.server in catalog.servers:
-        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
-    reason = (
-        f"the catalog has no server {kept.server}"
-        if "language" in kept.manifest
-        else f"the store does not have the start command of {kept.name}"
+    if server := catalog.find(kept.server):
+        return selection(server, kept.setting, kept.workers)
+    raise DeadheatError(
+        f"run {unfinished.id} cannot go on: {catalog.root} has no server {kept.server}",
+        f"name the catalog with --catalog, or {NEW_RUN}",
     )
-    raise DeadheatError(f"run {unfinished.id} cannot go on: {reason}", NEW_RUN)
 
 
 def await_link(

@@ -84,7 +84,12 @@ class Command(_ExamplesLast):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         flags = [param for param in self.params if isinstance(param, Flag) and param.bare]
         valued = {name: f"{name}={each.bare}" for each in flags for name in each.opts}
-        return super().parse_args(ctx, [valued.get(word, word) for word in args])
+        rest = super().parse_args(ctx, [valued.get(word, word) for word in args])
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            if value == "" or (isinstance(value, tuple) and "" in value):
+                raise click.BadParameter("it is empty; expected a value", ctx, param)
+        return rest
 
 
 class WithCommand(Command):
@@ -99,6 +104,8 @@ class WithCommand(Command):
             at = args.index("--")
             ctx.meta["own"] = args[at + 1 :]
             args = args[:at]
+            if not any(ctx.meta["own"]):
+                raise click.UsageError("--: expected a command behind it, such as ./my-server", ctx)
         return super().parse_args(ctx, args)
 
 

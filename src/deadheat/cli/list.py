@@ -40,8 +40,9 @@ STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lin
 def command(
     servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
 ) -> None:
-    """SERVERS are names or globs; the default is all. Below the table are the lines that install
-    what the listed servers need and this machine does not have.
+    """SERVERS are names or globs; the default is all of your catalog, or else all that deadheat
+    ships. Below the table are the lines that install what the listed servers need and this machine
+    does not have.
 
     \b
     Examples:
@@ -119,6 +120,9 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     servers = numbers.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
     _print_folded(f"{servers} in {catalog.root / 'servers'}, {ready} ready here", width)
+    if catalog.shipped and not any(row["name"] in catalog.shipped for row in rows):
+        more = numbers.count(len(catalog.shipped), "more server")
+        _print_folded(f"{more} of deadheat: deadheat list '*'", width)
 
 
 def _is_terminal() -> bool:

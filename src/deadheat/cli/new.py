@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from deadheat.catalog import choose
-from deadheat.catalog.new import SHARED, copy_server, root_for_new
+from deadheat.catalog.catalog import distrust
+from deadheat.catalog.new import copy_server, root_for_new
 from deadheat.cli.choice import open_catalog
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option
@@ -21,7 +22,7 @@ from deadheat.output import echo
 def command(name: str, like: str, catalog: str | None) -> None:
     """NAME is the new server. Its folder is a copy that you edit: the manifest, the application and
     the lock file. It goes to servers/ of the catalog that --catalog names or that you are in;
-    otherwise to servers/ of this folder, which becomes a catalog.
+    otherwise to servers/ of this folder. Shipped servers can be named beside it as before.
 
     \b
     Example:
@@ -40,11 +41,10 @@ def command(name: str, like: str, catalog: str | None) -> None:
     for path in sorted(folder.rglob("*")):
         echo(_shown(path))
     option = ""
-    if root != source_catalog.root:
-        echo(f"the catalog is now this folder, {root}, with its own {', '.join(SHARED)}")
-        option = " --catalog ."
-    elif catalog is not None:
+    if catalog is not None:
         option = f" --catalog {shlex.quote(catalog)}"
+    elif root != source_catalog.root and distrust(root):
+        option = " --catalog ."
     echo(f"edit these files, then run: deadheat verify {name}{option}")
 
 

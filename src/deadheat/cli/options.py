@@ -15,12 +15,15 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 def complete_servers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The folders in `servers/` that begin with the word; nothing without a catalog."""
+    """The servers whose names begin with the word; nothing without a catalog."""
     from deadheat.catalog import find_root
+    from deadheat.catalog.layers import shipped_root
 
     try:
-        folder = find_root(ctx.params.get("catalog")) / "servers"
-        names = [path.name for path in folder.iterdir() if (path / "server.toml").is_file()]
+        root = find_root(ctx.params.get("catalog"))
+        places = {root, shipped_root() or root}
+        manifests = (path for place in places for path in place.glob("servers/*/server.toml"))
+        names = {path.parent.name for path in manifests}
     except (DeadheatError, OSError):
         return []
     return sorted(name for name in names if name.startswith(incomplete))

@@ -63,7 +63,7 @@ def command(
         answers = list(pool.map(lambda each: ask(host, each, Path(scratch)), declarations))
     replays = {server.name: _replays(server) for server in chosen}
     unasked = [server.name for server in chosen if own[server.name] is None]
-    debian = [name for name in unasked if _only_debian(opened.servers[name])]
+    debian = [name for name in unasked if _only_debian(opened.all_servers[name])]
     if as_json:
         echo_json(
             {

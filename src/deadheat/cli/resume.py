@@ -81,12 +81,26 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
       deadheat resume b837 --server-host lab@192.168.10.10
     """
     execution.require_sense()
-    catalog = open_catalog(execution.catalog)
+    catalog = open_catalog(execution.catalog or _catalog_of(execution.store_path, run))
     if more_s is None:
         plan = resumed_plan(execution.store_path, run, catalog)
     else:
         plan = extended_plan(execution.store_path, run, more_s, catalog)
     sys.exit(execute(plan, execution, catalog))
+
+
+def _catalog_of(store_path: Path, wanted: str | None) -> str | None:
+    """The catalog that the run's command line named; None if it named none that is still there."""
+    with stored(store_path) as store:
+        words = read_run(store, find_run(store, wanted)).command
+    for place, word in enumerate(words):
+        option, _, value = word.partition("=")
+        if option == "--catalog":
+            folder = value or "".join(words[place + 1 : place + 2])
+            return folder if Path(folder).is_dir() else None
+        if word == "--":
+            break
+    return None
 
 
 def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan:

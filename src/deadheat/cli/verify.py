@@ -194,7 +194,7 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
 def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
     """How many of those missing here have a recipe that was verified against upstream sources."""
     verified = sum(
-        catalog.servers[row.server].manifest.verified is not None
+        catalog.all_servers[row.server].manifest.verified is not None
         for row in inspections
         if row.lacks
     )

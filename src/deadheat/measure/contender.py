@@ -4,13 +4,14 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine
+from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warm_rule import Compiler
 from deadheat.workload import Level, SampleRequest
@@ -156,6 +157,11 @@ class OwnServers:
             raise DeadheatError(
                 f"--path {self.path!r}: expected a path that begins with /", "such as /api/items"
             )
+        if self.path is not None:
+            try:
+                ServerUrl.parse(f"http://localhost{self.path}")
+            except ValueError as error:
+                raise DeadheatError(f"--path {self.path!r}: {error}", "percent-encode it") from None
         if self.path is not None and not self.command:
             raise DeadheatError(
                 "--path: expected a command behind `--`", "with --url, put the path into the URL"
@@ -181,7 +187,7 @@ class OwnServers:
                     "the workload has its own paths and right answers",
                 )
         for url in self.urls:
-            if urlsplit(url).path not in ("", "/") or urlsplit(url).query:
+            if parsed_url(url).target != "/":
                 raise DeadheatError(
                     f"--url {url!r}: expected no path with --workload {name}",
                     "the workload has its own paths",
@@ -211,6 +217,25 @@ class OwnServers:
         ]
 
 
+KEPT = ("command", "cwd", "path", "url", "any_body", "body_varies")  # what the store needs of one
+
+
+def kept_of(contender: Contender) -> dict[str, Any]:
+    """What the store keeps of a contender that the catalog does not have, as JSON."""
+    return {**{name: getattr(contender, name) for name in KEPT}, "command": [*contender.command]}
+
+
+def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Contender:
+    """The user's server as `kept_of` stored it. Raises `DeadheatError` if its folder is gone."""
+    contender = Contender(
+        name=name, role="contender", **{**kept, "command": tuple(kept["command"])}
+    )
+    if contender.cwd is not None and not Path(contender.cwd).is_dir():
+        raise DeadheatError(f"{name} was started in {contender.cwd}, which is gone")
+    first = protocol.workload_named(protocol.workload_names[0]) if protocol.workloads else None
+    return replace(contender, sample=first.samples()[0] if first else None)
+
+
 def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Iterator[Contender]:
     if not command:
         return
@@ -236,19 +261,20 @@ def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Iterator[
     )
 
 
-def _of_url(url: str) -> Contender:
+def _of_url(text: str) -> Contender:
+    url = parsed_url(text)
+    return Contender(name=url.name, role="contender", command=(), any_body=True, url=text)
+
+
+def parsed_url(text: str) -> ServerUrl:
+    """Raises `DeadheatError` that shows no password."""
     try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    example = "use an address such as http://127.0.0.1:8080/"
-    if not valid:
-        raise DeadheatError(f"--url {url!r}: expected an http address", example)
-    if parts.scheme == "https":
-        raise DeadheatError(f"--url {url!r}: https is not supported", example)
-    name = f"{parts.netloc}{parts.path.rstrip('/')}"
-    return Contender(name=name, role="contender", command=(), any_body=True, url=url)
+        return ServerUrl.parse(text)
+    except ValueError as error:
+        shown = "" if "@" in text else f" {text!r}"
+        raise DeadheatError(
+            f"--url{shown}: {error}", "use an address such as http://127.0.0.1:8080/"
+        ) from None
 
 
 def _with_distinct_names(

@@ -1,7 +1,6 @@
 """Starts and stops instances. Ready means the right answer, not only an open port."""
 
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
@@ -9,6 +8,7 @@ from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
+from deadheat.measure.url import ServerUrl
 from deadheat.measure.verify import (
     BODY,
     PATIENCE_S,
@@ -24,13 +24,19 @@ from deadheat.measure.world import World
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
 PORTS_TRIED = 3
+SETTLED_S = 2.0  # after so long, the user's own server means the same 4xx
 UNKNOWN_LISTENER = "this machine does not show whether its own processes listen on its port"
 LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 Member = tuple[int, int]  # PID and start, which together are unique
 
 
 class StartFailed(DeadheatError):
-    """The server exited, never got ready, or answered wrongly; `log_tail` is its last words."""
+    """The server exited, never got ready, or answered wrongly; `log_tail` is its last words.
+
+    `answered`: it gave a wrong answer, so that more time would not help.
+    """
+
+    answered = False
 
     def __init__(self, message: str, log_tail: str, hint: str | None = None) -> None:
         shown = "\n".join(f"  | {line}" for line in log_tail.splitlines()[-10:])
@@ -64,16 +70,16 @@ class Instance:
 
     @property
     def url(self) -> str:
-        return self.contender.url or f"http://{self.host}:{self.port}{self.contender.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.contender.url or f"http://{host}:{self.port}{self.contender.path}"
 
     @property
     def address(self) -> tuple[str, int]:
-        return (urlsplit(self.url).hostname or self.host, self.port)
+        return (ServerUrl.parse(self.url).host, self.port)
 
     @property
     def path(self) -> str:
-        parts = urlsplit(self.url)
-        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return ServerUrl.parse(self.url).target
 
 
 def start(world: World, contender: Contender) -> Instance:
@@ -201,20 +207,24 @@ def is_taken(host: Host, port: int, address: str = LOOPBACK) -> bool:
 
 def _join(world: World, contender: Contender, url: str) -> Instance:
     """A server that runs already. It has to answer now."""
-    instance = Instance(contender, "", urlsplit(url).port or 80, "", 0.0)
+    instance = Instance(contender, "", ServerUrl.parse(url).port, "", 0.0)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     if answer.first is None:
         why = answer.unreadable or "nothing answers there"
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
     if (fault := _fault(contender, answer.first)) is not None:
-        raise StartFailed(f"{url}: {fault}", "", "choose a page that answers with status 200")
+        raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
     return instance
 
 
 def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
-    """Ask until the answer is right. All that waits here ends after `ready_s`."""
+    """Ask until the answer is right. All that waits here ends after `ready_s`.
+
+    The user's own server that answers with one 4xx for `SETTLED_S` has started, and means it.
+    """
     host, contender = world.server_host, instance.contender
     last: Answer | None = None
+    refused_since_s: dict[int, float] = {}  # by status; of the latest status alone
     silence_s = SILENCE_S
     while (left_s := contender.ready_s - (host.now_s() - begun_s)) > 0:
         asked_s = host.now_s()
@@ -227,6 +237,11 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
             silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
         if last is None or _says_more(answer, last):
             last = answer
+        status = answer.first.status if answer.first is not None else 0
+        since_s = refused_since_s.get(status, asked_s)
+        refused_since_s = {status: since_s} if 400 <= status < 500 else {}
+        if refused_since_s and contender.any_body and host.now_s() - since_s >= SETTLED_S:
+            raise _never_ready(world, instance, last, settled=True)
         host.sleep(ASK_INTERVAL_S)
     raise _never_ready(world, instance, last)
 
@@ -240,13 +255,15 @@ def _says_more(answer: Answer, last: Answer) -> bool:
     return weight(answer) >= weight(last)
 
 
-def _never_ready(world: World, instance: Instance, last: Answer | None) -> StartFailed:
+def _never_ready(
+    world: World, instance: Instance, last: Answer | None, settled: bool = False
+) -> StartFailed:
     contender, hint = instance.contender, None
-    fault = "it never answered"
+    fault, answered = "it never answered", False
     if last is not None and last.first is not None:
-        fault = _fault(contender, last.first) or fault
+        fault, answered = _fault(contender, last.first) or fault, True
         if contender.any_body:
-            hint = "choose a page that answers with status 200: --path /PAGE"
+            hint = _hint_of(last.first.status, "--path /PAGE")
     elif last is not None and last.unreadable is not None:
         fault = last.unreadable
         hint = "deadheat measures servers of HTTP/1.1 without TLS"
@@ -257,8 +274,19 @@ def _never_ready(world: World, instance: Instance, last: Answer | None) -> Start
             fault, hint = missed.reason, missed.hint
         elif is_known(listeners, instance.port, instance.host):
             fault = last.error
-    symptom = f"{contender.name} was not ready within {contender.ready_s:g} s: {fault}"
-    return StartFailed(symptom, log_tail(world, instance), hint)
+    symptom = f"{contender.name} was not ready within {contender.ready_s:.3g} s: {fault}"
+    if settled:
+        symptom = f"{contender.name} is not measured: {fault}"
+    failed = StartFailed(symptom, log_tail(world, instance), hint)
+    failed.answered = answered
+    return failed
+
+
+def _hint_of(status: int, other_page: str) -> str:
+    """What to do about the status of an answer that is not 200."""
+    if status in (401, 403):
+        return "a workload file can send headers, as --workload FILE: docs/workloads.md"
+    return f"choose a page that answers with status 200: {other_page}"
 
 
 def _require_own_listener(world: World, instance: Instance) -> bool | None:

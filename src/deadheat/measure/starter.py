@@ -23,7 +23,7 @@ from deadheat.measure.load_process import (
     open_load,
 )
 from deadheat.measure.trial import load_spec, workload_of
-from deadheat.measure.verify import first_answer, verify, workload_fault
+from deadheat.measure.verify import LEAST_DEADLINE_S, first_answer, verify, workload_fault
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.world import World
@@ -195,11 +195,10 @@ class StartAttempt:
         }
         try:
             env = {**contender.env, **database_env(self._world, contender, database)}
-            within = replace(contender, ready_s=min(contender.ready_s, left_s), env=env)
+            # Half of what is left: a server that never answers costs the others no more.
+            within = replace(contender, ready_s=min(contender.ready_s, left_s / 2), env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
-            if self._starter.left_s() <= 0:
-                raise OutOfTime from error
             command = list(contender.command_at(0, self._world.server_address))
             self._store.add_instance(
                 **values, command=command, fault=error.reason, log_tail=error.log_tail
@@ -207,6 +206,9 @@ class StartAttempt:
             if isinstance(error, EndedEarly) and not self._is_last:
                 raise Ended(error.reason) from error
             message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
+            if self._starter.left_s() <= 0 and not error.answered:
+                self._listen(Event(message, trouble=True))
+                raise OutOfTime from error
             raise self._unfit(error.reason, message) from error
         command = list(contender.command_at(instance.port, instance.host))
         self._instance_id = self._store.add_instance(
@@ -222,9 +224,13 @@ class StartAttempt:
             instance.address,
             contender.media_type,
             path=instance.path,
-            deadline_s=contender.ready_s,
+            deadline_s=min(contender.ready_s, max(LEAST_DEADLINE_S, self._starter.left_s() / 2)),
         )
-        fault = answers_vary(self._world, instance) if contender.any_body else behavior.fault
+        fault = behavior.fault
+        if contender.any_body:
+            fault = answers_vary(self._world, instance)
+            if behavior.status is None:
+                fault = "its first answer was right, and the next request got none in time"
         names = self._workloads() if fault is None else []
         faults = workload_faults(self._world, self._protocol, instance, names)
         if faults and len(faults) == len(names):

@@ -6,7 +6,7 @@ from typing import Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from deadheat.catalog import file_fault, read_toml
+from deadheat.catalog import file_fault, layered, layered_names, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
 from deadheat.protocol.model import (
@@ -67,8 +67,8 @@ class _Kind(BaseModel):
 
 
 def protocol_names(root: Path) -> list[str]:
-    """The names of the protocols of a catalog."""
-    return sorted(path.stem for path in (root / "protocols").glob("*.toml"))
+    """The names of the protocols of a catalog and of the shipped one."""
+    return layered_names(root, "protocols")
 
 
 def load_protocol(root: Path, name: str) -> Protocol:
@@ -76,7 +76,7 @@ def load_protocol(root: Path, name: str) -> Protocol:
 
     Raises `FileFault` with file and line, or `DeadheatError` with the nearest names.
     """
-    path = Path(name) if name.endswith(".toml") else root / "protocols" / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else layered(root, f"protocols/{name}.toml")
     if not path.is_file():
         names = protocol_names(root)
         near = difflib.get_close_matches(name, names)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from deadheat.catalog import layered, layered_names
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
 
@@ -89,9 +90,9 @@ class PublishedFigures:
 
 def shipped_figures(root: Path, name: str) -> PublishedFigures:
     """`published/NAME.csv` of a catalog. Raises `DeadheatError`."""
-    path = root / "published" / f"{name}.csv"
+    path = layered(root, f"published/{name}.csv")
     if not path.is_file():
-        available = ", ".join(sorted(file.stem for file in (root / "published").glob("*.csv")))
+        available = ", ".join(layered_names(root, "published", ".csv"))
         raise DeadheatError(
             f"no published figures {path}",
             f"available: {available or 'none'}; --import FILE.csv reads your own table",

@@ -38,6 +38,11 @@ class StoredContender:
     build_key: str | None
     fault: str | None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a server of the user's own, which the catalog does not have."""
+        return self.role == "contender" and "language" not in self.manifest
+
 
 @dataclass(frozen=True, slots=True)
 class StoredInstance:

@@ -3,8 +3,8 @@
 import difflib
 from pathlib import Path
 
-from deadheat.catalog import file_fault, read_toml
-from deadheat.errors import DeadheatError
+from deadheat.catalog import file_fault, layered, layered_names, read_toml
+from deadheat.errors import UsageFault
 from deadheat.workload.model import HELLO, Level, Workload
 from deadheat.workload.sample import SampleRequest
 
@@ -12,9 +12,8 @@ __all__ = ["HELLO", "Level", "SampleRequest", "Workload", "load_workload", "work
 
 
 def workload_names(root: Path) -> list[str]:
-    """The names of the workloads of a catalog; `hello` first."""
-    names = {path.stem for path in (root / "workloads").glob("*.toml")}
-    return sorted(names, key=lambda name: (name != HELLO, name))
+    """The names of the workloads of a catalog and of the shipped one; `hello` first."""
+    return sorted(layered_names(root, "workloads"), key=lambda name: (name != HELLO, name))
 
 
 def load_workload(root: Path, name: str) -> Workload:
@@ -22,12 +21,12 @@ def load_workload(root: Path, name: str) -> Workload:
 
     Raises `FileFault` with file and line, or `DeadheatError` with the nearest names.
     """
-    path = Path(name) if name.endswith(".toml") else root / "workloads" / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else layered(root, f"workloads/{name}.toml")
     if not path.is_file():
         names = workload_names(root)
         near = difflib.get_close_matches(name, names)
         known = ", ".join(names) or "none"
-        raise DeadheatError(
+        raise UsageFault(
             f"no workload {name!r}: no file {path}",
             f"did you mean {' or '.join(near)}?" if near else f"available: {known}",
         )

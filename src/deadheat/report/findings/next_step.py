@@ -2,8 +2,9 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
@@ -181,7 +182,7 @@ def _more(view: RunView, time_s: float, source: Source) -> NextStep:
 
 
 def can_extend(view: RunView, source: Source) -> bool:
-    """Whether `deadheat resume --more` can go on: a race of catalog servers, measured here."""
+    """Whether `deadheat resume --more` can go on: a race that was measured here."""
     return (
         view.settles
         and view.state == "complete"
@@ -189,7 +190,6 @@ def can_extend(view: RunView, source: Source) -> bool:
         and view.command[1:2] == ("run",)
         and view.conclusion.imported is None
         and not source.argument.startswith("--from")
-        and all(contender.language is not None for contender in view.contenders)
     )
 
 
@@ -197,9 +197,8 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
     """A new run of these contenders; the same command with `options` if some are the user's own."""
     chosen = [contender for contender in view.contenders if contender.name in names]
     if any(contender.language is None or contender.setting != "default" for contender in chosen):
-        words = list(view.command)
-        end = words.index("--") if "--" in words else len(words)
-        return shlex.join([*words[:end], *options, *words[end:]])
+        end = view.command.index("--") if "--" in view.command else len(view.command)
+        return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
     kept = _kept(view, KEPT, FLAGS)
     workload = ["--workload", view.workload] if "--workload" in " ".join(view.command) else []
@@ -211,6 +210,17 @@ def settled_anew(view: RunView, names: Sequence[str]) -> str:
     chosen = [contender for contender in view.contenders if contender.name in names]
     servers = dict.fromkeys(contender.server for contender in chosen)
     return shlex.join(["deadheat", "run", *servers, *_kept(view, ("--catalog",))])
+
+
+def _without(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
+    """The words without the options among `options`, and without their values."""
+    names = {word for word in options if word.startswith("--")}
+    valued = {name for name, value in pairwise(options) if not value.startswith("--")} & names
+    before = ""
+    for word in words:
+        if before not in valued and word.partition("=")[0] not in names:
+            yield word
+        before = word
 
 
 def _kept(view: RunView, options: Sequence[str], flags: Sequence[str] = ()) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from deadheat import numbers
-from deadheat.catalog import Catalog, Server, selection
+from deadheat.catalog import Catalog, Server, layered, selection
 from deadheat.foreign_text import one_line
 from deadheat.measure.inspection import Inspection
 from deadheat.measure.review import Check
@@ -112,15 +112,15 @@ def server_pages(
     """Pages by path: `name`.md lists the servers; the folder `name` has one for each language."""
     shown = sorted(
         (
-            _with_change(inspection, catalog.servers[inspection.server])
+            _with_change(inspection, catalog.all_servers[inspection.server])
             for inspection in inspections
-            if inspection.server in catalog.servers
+            if inspection.server in catalog.all_servers
         ),
         key=lambda row: (row.server, row.setting != "default", row.setting),
     )
     languages: dict[str, list[Inspection]] = {}
     for inspection in shown:
-        language = catalog.servers[inspection.server].manifest.language
+        language = catalog.all_servers[inspection.server].manifest.language
         languages.setdefault(language, []).append(inspection)
     pages = {f"{name}.md": _index(shown, languages, catalog, name)}
     for language, of_language in languages.items():
@@ -182,7 +182,7 @@ def _family(
 def _language(language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str) -> str:
     parts = [f"# Servers in {language}", f"Generated with [{name}.md](../{name}.md)."]
     for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
-        parts += _server(catalog.servers[server], list(settings), catalog)
+        parts += _server(catalog.all_servers[server], list(settings), catalog)
     header = (
         *(
             "server",
@@ -236,7 +236,7 @@ def _fault(inspection: Inspection) -> str:
 def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
     contenders = {(inspection.server, inspection.setting): inspection for inspection in inspections}
     for comparison in COMPARISONS:
-        path = catalog.root / "published" / f"{comparison}.csv"
+        path = layered(catalog.root, f"published/{comparison}.csv")
         if not path.is_file():  # a catalog of the user's, without it
             continue
         figures = read_figures(path)
@@ -258,7 +258,7 @@ def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[
 def _servers_of(
     catalog: Catalog, comparison: str, row: str
 ) -> Iterator[tuple[Server, str, Sequence[str]]]:
-    for server in catalog.servers.values():
+    for server in catalog.all_servers.values():
         for published in server.manifest.published:
             if (published.protocol, published.row) == (comparison, row):
                 yield server, published.setting, published.differs
@@ -292,7 +292,7 @@ def _freeze(inspection: Inspection) -> str:
 
 def _state(inspection: Inspection, catalog: Catalog) -> str:
     """The state; `RECIPE` if no registry here can install it but it was verified otherwise."""
-    if inspection.lacks and catalog.servers[inspection.server].manifest.verified:
+    if inspection.lacks and catalog.all_servers[inspection.server].manifest.verified:
         return RECIPE
     return inspection.state
 
