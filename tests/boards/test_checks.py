@@ -41,6 +41,7 @@ FAULTS: tuple[tuple[Check, dict[str, object]], ...] = (
     (load.too_many_cpus, {"cpus_used": 1.2 * CPUS}),
     (counts.failures, {"failed": lambda row: row.ok // 50}),
     (counts.failures, {"errors": lambda row: row.ok // 50}),
+    (counts.failures, {"requests": lambda row: row.ok + row.ok // 50}),
     (counts.unended, {"ok": lambda row: row.ok // 2}),
     (counts.equal_percentiles, {"p99_s": lambda row: row.mean_s}),
     (counts.falling_percentiles, {"p90_s": lambda row: row.p50_s / 2}),

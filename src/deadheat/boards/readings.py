@@ -132,6 +132,8 @@ def _by_line(value: object) -> str:
 def is_readings(path: Path) -> bool:
     """Whether a file begins as `to_json` writes it."""
     try:
+        if not path.is_file():  # opening a pipe would wait
+            return False
         with path.open("rb") as file:
             return FORMAT.encode() in file.read(60)
     except OSError:

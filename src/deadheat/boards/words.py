@@ -237,7 +237,8 @@ CHECKS: Mapping[str, CheckText] = {
     ),
     "failures": CheckText(
         title="Failures",
-        looks="Rows in which more than one request in 1,000 failed or had no answer.",
+        looks="Rows in which more than one request in 1,000 failed, had no answer, or ended in "
+        "neither.",
         means="A failure is often cheaper than an answer, so such a rate is not comparable.",
         fix="Leave rows with failures out of the ranking.",
         columns=(("rows", _of_all), ("largest share", _share("largest_share"))),

@@ -19,6 +19,7 @@ QUERIES = {
     "update": "queryIntervals",
     "cached-query": "cachedQueryIntervals",
 }
+MS_MAX = 4e12  # in the year 2096; a later start is none
 ERRORS = ("connect", "read", "write", "timeout")
 
 
@@ -30,7 +31,7 @@ def reads(content: Any) -> bool:
 def edition_of(content: Value) -> str | None:
     """The day on which the run began; its name without one."""
     start_ms = content.key("startTime").number_if_any()
-    if start_ms:
+    if start_ms and start_ms < MS_MAX:
         began = datetime.datetime.fromtimestamp(start_ms / 1000, datetime.UTC)
         return f"{began:%Y-%m-%dT%H:%M}"
     return content.key("name").name_if_any()

@@ -96,7 +96,10 @@ class Value:
             raise self.unlike("a duration such as 1.23ms")
         if match[2] and match[2] not in _SECONDS:
             raise self.unlike("a duration such as 1.23ms")
-        return float(match[1]) * _SECONDS.get(match[2], 1.0)
+        amount_s = float(match[1]) * _SECONDS.get(match[2], 1.0)
+        if amount_s > NUMBER_MAX:
+            raise self.unlike("a duration below 1e15 s")
+        return amount_s
 
     def latency_if_any(self, unreadable: list[str]) -> float | None:
         """None for zero, and for a text that is no duration, which is added to `unreadable`."""

@@ -8,13 +8,18 @@ from deadheat.boards.model import LiveBoard, Measurement, Table
 from deadheat.boards.readings import BoardFinding, Figure, rounded
 
 FAILED_SHARE = 1e-3
+EXPECTED_MIN = 1e-9  # requests
 COUNT_OFF = 0.05  # of the requests
 EQUAL_SHARE = 0.5  # of a profile's rows: then its p99 is the mean
 
 
 def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
-    """Rows whose requests failed, by status or without an answer."""
-    rows = [row for row in table.rows if row.failed is not None or row.errors is not None]
+    """Rows whose requests failed by status, had no answer, or ended in neither."""
+    rows = [
+        row
+        for row in table.rows
+        if row.failed is not None or row.errors is not None or row.requests is not None
+    ]
     if not rows:
         return None
     found = [(share, row) for row in rows if (share := failed_share(row)) > FAILED_SHARE]
@@ -33,6 +38,7 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "rate_per_s": rounded(row.rate_per_s),
                 "failed": row.failed or 0,
                 "errors": row.errors or 0,
+                "neither": in_neither(row),
                 "share": rounded(share),
             }
             for share, row in found[:ROWS_MAX]
@@ -41,9 +47,17 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
 
 
 def failed_share(row: Measurement) -> float:
-    bad = (row.failed or 0) + (row.errors or 0)
+    """Requests that failed or ended in neither an answer nor an error, as a share of all."""
+    bad = (row.failed or 0) + (row.errors or 0) + in_neither(row)
     good = row.ok if row.ok is not None else row.rate_per_s * (row.duration_s or 1.0)
     return bad / (bad + good) if bad else 0.0
+
+
+def in_neither(row: Measurement) -> int:
+    """Requests without an answer, a failure or an error; 0 if the file does not count them all."""
+    if row.requests is None or row.ok is None:
+        return 0
+    return max(row.requests - row.ok - (row.failed or 0) - (row.errors or 0), 0)
 
 
 def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
@@ -86,9 +100,8 @@ def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
 def counted(row: Measurement) -> float | None:
     """Answers over rate x time; 1 if each request of the rate is a counted answer."""
     ended = row.ok if row.ok is not None else row.requests
-    if not ended or not row.duration_s or row.rate_per_s <= 0:
-        return None
-    return ended / (row.rate_per_s * row.duration_s)
+    expected = row.rate_per_s * (row.duration_s or 0.0)
+    return ended / expected if ended and expected > EXPECTED_MIN else None
 
 
 def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:

@@ -19,9 +19,11 @@ MEDIAN_LOW, MEDIAN_HIGH = 0.5, 1.5
 WITHIN = 1.015  # the highest rate of a plateau over its lowest
 PLATEAU_MIN, PLATEAU_SHARE, PLATEAU_P = 8, 0.04, 1e-3
 AROUND = 10  # windows on each side that say how many entries to expect
+UNDER_WAY_MIN = 1e-9  # requests; with fewer, a figure is not one of a load
 IDLE_SHARE = 0.6  # of the CPUs
 OVER_SHARE = 1.05
 STEPS_MIN, STEPS_MAX = 12, 60  # of the histogram of rates
+LOG_MIN = 0.1  # width of the histogram of equal rates
 EACH = 4  # entries in a step of it, on average
 
 
@@ -80,9 +82,10 @@ def little(board: LiveBoard, table: Table) -> BoardFinding | None:
 def held_of(row: Measurement) -> float | None:
     """Connections times depth over requests under way by Little's law."""
     latency_s = row.mean_s if row.mean_s is not None else row.p50_s
-    if row.connections is None or not latency_s or row.rate_per_s <= 0:
+    if not row.connections or not latency_s:
         return None
-    return row.connections * row.depth / (row.rate_per_s * latency_s)
+    under_way = row.rate_per_s * latency_s
+    return row.connections * row.depth / under_way if under_way > UNDER_WAY_MIN else None
 
 
 def plateau(board: LiveBoard, table: Table) -> BoardFinding | None:
@@ -139,7 +142,7 @@ def rates_of(board: LiveBoard, table: Table, crowd: BoardFinding | None) -> Rate
     """The histogram of a table's rates, in equal steps of their logarithm."""
     logs = np.log([row.rate_per_s for row in table.rated])
     steps = min(STEPS_MAX, max(STEPS_MIN, len(logs) // EACH))
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, steps + 1)
+    edges = np.linspace(logs.min(), max(logs.max(), logs.min() + LOG_MIN), steps + 1)
     counts, _ = np.histogram(logs, edges)
     fires = crowd is not None and crowd.fires
     return RatePicture(
