@@ -50,7 +50,7 @@ GROUPS = {
         "completions": "Print the script that completes commands in a shell.",
     },
     "For maintainers": {
-        "audit": "Compare a stored replay with the published figures.",
+        "audit": "Audit published figures, of a replay or of a live board.",
         "calibrate": "Race copies of a server to test this machine's answers.",
         "containerfile": "Print a Containerfile that builds and starts a server.",
         "outdated": "List dependencies of servers that have a newer version.",
