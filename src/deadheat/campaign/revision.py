@@ -28,7 +28,8 @@ from deadheat.home import home
 from deadheat.host import Host, Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.measure.contender import Contender, OwnServers
+from deadheat.measure.contender import Contender
+from deadheat.measure.own_servers import OwnServers
 from deadheat.workload import SampleRequest
 
 BUILD_TIMEOUT_S = 3600.0
@@ -163,7 +164,7 @@ class Revisions:
             listen(Event(f"{changes}; HEAD is. To race them: --head {UNCOMMITTED}", trouble=True))
         return tuple(
             replace(
-                contender_of(revision, self._built(revision, listen), own.command),
+                contender_of(revision, self._built(revision, listen), own.commands[0]),
                 path=own.request_path,
                 body_varies=own.any_body,
                 sample=sample,
