@@ -30,15 +30,21 @@ def inflate(packed: bytes, bytes_max: int = TEXT_BYTES_MAX) -> bytes:
 
 def parse(text: str | bytes) -> Any:
     """The JSON value. Raises `ValueError` if it is none, or too large or too deep."""
+    openers = require_bounded(text)
+    value = _parsed(text)
+    if openers > DEPTH_MAX:
+        _require_flat(value, openers)
+    return value
+
+
+def require_bounded(text: str | bytes) -> int:
+    """Raises `ValueError` for JSON that takes too much memory. Returns how many brackets open."""
     if len(text) > TEXT_BYTES_MAX:
         raise ValueError(f"it has more than {TEXT_BYTES_MAX:,} characters")
     openers = _openers(text)
     if len(text) > VALUES_MAX and openers + _commas(text) > VALUES_MAX:
         raise ValueError(f"it has more than {VALUES_MAX:,} values")
-    value = _parsed(text)
-    if openers > DEPTH_MAX:
-        _require_flat(value, openers)
-    return value
+    return openers
 
 
 def _parsed(text: str | bytes) -> Any:

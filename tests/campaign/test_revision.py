@@ -1,10 +1,15 @@
 """Builds of revisions, with a real repository and real processes."""
 
+import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from deadheat.campaign.revision import build_revision, resolve
+import pytest
+
+from deadheat.campaign.checkout import repository_of, resolve, uncommitted
+from deadheat.campaign.revision import build_revision
+from deadheat.errors import DeadheatError
 from deadheat.host.local import LocalHost
 
 
@@ -20,10 +25,110 @@ def test_two_builds_of_one_revision_do_not_delete_each_other(tmp_path: Path) -> 
     def built(_: int) -> Path:
         with LocalHost() as host:
             revision = resolve(host, repository, "base", "HEAD")
-            return build_revision(host, repository, revision, build, into, lambda _: None)
+            of = repository_of(host, repository)
+            return build_revision(host, of, revision, build, into, lambda _: None)
 
     with ThreadPoolExecutor(3) as pool:
         folders = set(pool.map(built, range(3)))
     assert (tmp_path / "builds").read_text() == "built\n"
     (folder,) = folders
     assert (folder / "finished").is_file()
+
+
+AUTHOR = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    allowed = ("-c", "protocol.file.allow=always")
+    command = ["git", "-C", str(folder), *AUTHOR, *allowed, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(folder: Path, message: str) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", message)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two commits and a tag, with a submodule and a folder `api` in both."""
+    for name in ("vendored", "repository"):
+        (tmp_path / name).mkdir()
+        git(tmp_path / name, "init", "-q", "-b", "main")
+    (tmp_path / "vendored" / "file").write_text("vendored")
+    commit(tmp_path / "vendored", "one")
+    folder = tmp_path / "repository"
+    git(folder, "submodule", "add", "-q", f"file://{tmp_path}/vendored", "vendor")
+    (folder / "api").mkdir()
+    (folder / "api" / "f").write_text("first")
+    commit(folder, "first")
+    git(folder, "tag", "-a", "v1", "-m", "v1")
+    (folder / "api" / "f").write_text("second")
+    commit(folder, "second")
+    return folder
+
+
+def built(repository: Path, inside: Path, build: str, asked: str = "HEAD~1") -> Path:
+    with LocalHost() as host:
+        of = repository_of(host, inside)
+        revision = resolve(host, of.root, "base", asked)
+        into = repository.parent / "revisions"
+        return build_revision(host, of, revision, build, into, lambda _: None)
+
+
+def test_bug_submodules_were_empty(repository: Path) -> None:
+    folder = built(repository, repository, "cat vendor/file > seen")
+    assert (folder / "seen").read_text() == "vendored"
+
+
+def test_bug_a_build_that_asks_git_for_its_version_failed(repository: Path) -> None:
+    folder = built(repository, repository, "git describe --always > version")
+    assert (folder / "version").read_text() == "v1\n"
+
+
+def test_bug_a_build_began_in_another_folder_than_the_command(repository: Path) -> None:
+    folder = built(repository, repository / "api", "cp f built")
+    assert (folder.name, (folder / "built").read_text()) == ("api", "first")
+
+
+def test_a_revision_without_the_folder_is_named(repository: Path) -> None:
+    (repository / "new").mkdir()
+    with pytest.raises(DeadheatError, match=r"base-\w+ has no folder new"):
+        built(repository, repository / "new", "true")
+
+
+def test_uncommitted_changes_are_counted(repository: Path) -> None:
+    with LocalHost() as host:
+        assert uncommitted(host, repository) == 0
+        (repository / "api" / "f").write_text("third")
+        assert uncommitted(host, repository) == 1
+        stash = git(repository, "stash", "create")
+    folder = built(repository, repository, "cp api/f seen", stash)
+    assert (folder / "seen").read_text() == "third"
+
+
+@pytest.mark.parametrize(("asked", "hint"), [("master", "main"), ("mian", "main")])
+def test_an_unknown_revision_suggests_near_names(repository: Path, asked: str, hint: str) -> None:
+    with LocalHost() as host, pytest.raises(DeadheatError) as caught:
+        resolve(host, repository, "base", asked)
+    assert caught.value.hint == f"did you mean {hint}?"
+    assert "fatal: " in str(caught.value)
+
+
+def test_a_shallow_clone_is_named_and_its_commits_are_raced(repository: Path) -> None:
+    shallow = repository.parent / "shallow"
+    git(repository.parent, "clone", "-q", "--depth", "1", f"file://{repository}", str(shallow))
+    with LocalHost() as host, pytest.raises(DeadheatError) as caught:
+        resolve(host, shallow, "base", "HEAD~1")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("this clone is shallow: `git fetch --unshallow`")
+    folder = built(shallow, shallow / "api", "cp f built", "HEAD")
+    assert (folder / "built").read_text() == "second"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_bug_a_repository_of_another_owner_was_said_to_be_none(repository: Path) -> None:
+    for path in (repository, *repository.rglob("*")):
+        os.chown(path, 1000, 1000, follow_symlinks=False)
+    with LocalHost() as host, pytest.raises(DeadheatError, match="dubious ownership"):
+        repository_of(host, repository)

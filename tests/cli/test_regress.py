@@ -155,4 +155,4 @@ def test_rejects_a_folder_outside_a_repository(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     ended = deadheat("regress", "--base", "good", *RACE, *START)
     assert ended.code == 1
-    assert "is not in a git repository" in ended.err
+    assert "cannot be read as a git repository" in ended.err

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from deadheat.store.slices import StoredSlice
 from tests.report.made import MadeRun, failed
 
 SLICED: Mapping[str, Any] = {
@@ -24,13 +25,13 @@ def sliced_race(
     *,
     apart: float = 0.01,
     valid_blocks: Mapping[str, int] | None = None,
-    paused: Mapping[str, Mapping[str, float]] | None = None,
+    paused: Mapping[str, Mapping[str, Any]] | None = None,
     workload: str = "hello",
 ) -> str:
     """A race of eight blocks over two instances of each, whose rates are `apart` above and below.
 
-    Trials after the valid blocks of a contender failed `steal`. `paused` has more keys of each of
-    its slices. Returns the run's id.
+    Trials after the valid blocks of a contender failed `steal`. `paused` has more figures of its
+    slices. Returns the run's id.
     """
     for name in rates:
         if name not in run.ids:
@@ -40,16 +41,16 @@ def sliced_race(
         for name, rate_per_s in rates.items():
             which = block % 2
             factor = (1 + apart, 1 - apart)[which]
-            rows = [
-                {
-                    "at_s": 5.0 * block + 0.5 * number,
-                    "round": ROUNDS * (block - 1) + number,
-                    "rate_per_s": (rate := rate_per_s * factor * (1 + 0.01 * run.random.random())),
-                    "requests_ok": round(0.08 * rate),
-                    "elapsed_s": 0.08,
-                    "window_s": 0.08,
+            slices = [
+                StoredSlice(
+                    at_s=5.0 * block + 0.5 * number,
+                    round=ROUNDS * (block - 1) + number,
+                    rate_per_s=(rate := rate_per_s * factor * (1 + 0.01 * run.random.random())),
+                    requests_ok=round(0.08 * rate),
+                    elapsed_s=0.08,
+                    window_s=0.08,
                     **(paused or {}).get(name, {}),
-                }
+                )
                 for number in range(1, ROUNDS + 1)
             ]
             is_valid = block <= (valid_blocks or {}).get(name, BLOCKS)
@@ -60,7 +61,7 @@ def sliced_race(
                 invocation=which + 1,
                 instance_id=starts[name][which],
                 at_s=5.0 * block,
-                series={"slices": rows},
+                slices=slices,
                 workload=workload,
                 gates=() if is_valid else failed("steal"),
             )

@@ -18,6 +18,7 @@ from deadheat.report.formats.regression import _interval
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.stats.ratio import RatioInterval
+from deadheat.store.slices import StoredSlice
 from tests.report.made import SETTLE, MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}
@@ -64,13 +65,13 @@ def sliced(run: MadeRun, rates: dict[str, int], seed: int) -> RunView:
                 at_s += 0.1
                 rate_per_s = rate * generator.lognormvariate(0, 0.01)
                 slices.append(
-                    {
-                        "at_s": at_s,
-                        "round": (block - 1) * 8 + round_,
-                        "rate_per_s": rate_per_s,
-                        "requests_ok": 1000,
-                        "window_s": 1000 / rate_per_s,
-                    }
+                    StoredSlice(
+                        at_s=at_s,
+                        round=(block - 1) * 8 + round_,
+                        rate_per_s=rate_per_s,
+                        requests_ok=1000,
+                        window_s=1000 / rate_per_s,
+                    )
                 )
             run.trial(
                 name,
@@ -79,7 +80,7 @@ def sliced(run: MadeRun, rates: dict[str, int], seed: int) -> RunView:
                 instance_id=starts[name, invocation],
                 block=block,
                 at_s=at_s,
-                series={"slices": slices},
+                slices=slices,
             )
     run.end()
     return load_view(run.store, run.run_id, whole=True)

@@ -13,7 +13,7 @@ from deadheat.report.model import facts, kept, slice_fit
 from deadheat.report.model.kept import kept_path
 from deadheat.report.model.load import load_view
 from deadheat.report.model.series import merged
-from deadheat.store import Store
+from deadheat.store import Store, slices
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 from tests.report.made import SETTLE, MadeRun, histogram, made_run
@@ -152,6 +152,14 @@ def test_another_version_of_the_code_makes_it_again(
     assert shown(run.store, run.run_id) == before
     assert merges == [4, 4]
     assert json.loads(kept_path(run.run_id).read_text())["code"] == "other"
+
+
+def test_bug_moved_code_no_longer_made_what_is_kept_outdated() -> None:
+    """A pattern that names no file left the code behind it out of the digest."""
+    package = Path(kept.__file__).parents[2]
+    matched = [{*package.glob(pattern)} for pattern in kept.CODE]
+    assert all(matched)
+    assert Path(slices.__file__) in set().union(*matched), "it makes columns of what is stored"
 
 
 def test_nothing_is_kept_of_a_run_that_goes_on(tmp_path: Path) -> None:

@@ -9,17 +9,22 @@ import pytest
 from deadheat import report
 from deadheat.report.findings.pauses import SIGN, find_pauses
 from deadheat.report.model.load import load_view
+from deadheat.store.slices import StoredSlice
 from tests.report.made import made_run
 from tests.report.sliced import SLICED, sliced_race
 
-Rows = list[dict[str, Any]]
+Slices = list[StoredSlice]
 
 
-def slices(paused_s: float, longest_us: float, count: int = 100, often: int = 100) -> Rows:
+def slice_of(**figures: Any) -> StoredSlice:
+    return StoredSlice(at_s=1.0, round=1, **figures)
+
+
+def slices(paused_s: float, longest_us: float, count: int = 100, often: int = 100) -> Slices:
     """Slices of 80 ms, of which the first `often` have such a pause."""
     pause = {"paused_s": paused_s, "longest_pause_us": longest_us}
     none = {"paused_s": 0.0, "longest_pause_us": 0.0}
-    return [{"window_s": 0.08, **(pause if n < often else none)} for n in range(count)]
+    return [slice_of(window_s=0.08, **(pause if n < often else none)) for n in range(count)]
 
 
 CALM = slices(0.0, 0.0)
@@ -55,11 +60,11 @@ def test_short_pauses_that_take_little_time_are_no_finding() -> None:
 
 
 def test_slices_that_failed_say_nothing() -> None:
-    assert find_pauses({"gc": [{"at_s": 1.0, "round": 1}], "a": CALM}) == {}
+    assert find_pauses({"gc": [slice_of()], "a": CALM}) == {}
 
 
 @pytest.mark.parametrize("others", [{}, {"null-server": CALM}])
-def test_a_server_alone_is_judged_beside_the_controls(others: dict[str, Rows]) -> None:
+def test_a_server_alone_is_judged_beside_the_controls(others: dict[str, Slices]) -> None:
     assert set(find_pauses({"gc": slices(0.016, 16_000), **others})) == {"gc"}
 
 
@@ -85,8 +90,8 @@ def test_every_format_shows_who_pauses(tmp_path: Path) -> None:
 
 def test_bug_slices_without_a_pause_did_not_count_as_time() -> None:
     """The engine's slices store nothing of pauses where there was none."""
-    calm = [{"window_s": 0.1, "elapsed_s": 0.1}] * 99
-    paused = {"window_s": 0.1, "elapsed_s": 0.1, "paused_s": 0.05, "longest_pause_us": 50_000.0}
+    calm = [slice_of(window_s=0.1, elapsed_s=0.1)] * 99
+    paused = slice_of(window_s=0.1, elapsed_s=0.1, paused_s=0.05, longest_pause_us=50_000.0)
     assert find_pauses({"once": [*calm, paused], "calm": calm}) == {}
     findings = find_pauses({"often": [*calm[:49], *[paused] * 51], "calm": calm})
     assert findings["often"].share == pytest.approx(0.255)

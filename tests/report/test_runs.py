@@ -15,7 +15,7 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.store import Store, Writer
 from deadheat.store.listing import contender_names
-from tests.report.made import made_run
+from tests.report.made import MadeRun, failed, made_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,7 +88,7 @@ def test_lists_each_run_on_one_line(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None:
-    begin = "import sys, pathlib; from tests.report.made import made_run; "
+    begin = "import sys, pathlib; from tests.report.made import MadeRun, failed, made_run; "
     begin += "made_run(pathlib.Path(sys.argv[1]))"
     path = tmp_path / "runs.sqlite"
     subprocess.run([sys.executable, "-c", begin, str(path)], check=True, cwd=ROOT)
@@ -122,3 +122,19 @@ def test_the_list_names_the_contenders(tmp_path: Path) -> None:
     run.contender("null-server", role="control")
     (line,) = lines(list_runs(run.store), contender_names(run.store)).splitlines()
     assert line.endswith("  a, b, c, d, 2 more")
+
+
+def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.sqlite") as store:
+        first = MadeRun(store)
+        first.race({"a": 1000, "b": 900}, blocks=2)
+        useful = first.end()
+        second = MadeRun(store)
+        second.race({"a": 1000, "b": 900}, blocks=2, gates_of={"a": failed(), "b": failed()})
+        empty = second.end(why="budget spent")
+        assert find_run(store, None) == useful
+        assert find_run(store, None, with_empty=True) == empty
+        assert {run.run_id: run.is_empty for run in list_runs(store)} == {
+            useful: False,
+            empty: True,
+        }

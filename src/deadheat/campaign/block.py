@@ -30,11 +30,15 @@ Key = tuple[int, Level]  # instance id, level
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What one machine showed during a block. The times of two machines are never compared."""
+    """What one machine showed during a block. The times of two machines are never compared.
+
+    Beside a server whose processes are not ours, the gate `neighbor` would blame that server.
+    """
 
     role: str
     cpus: tuple[int, ...]
     samples: Sequence[Sample]
+    has_unknown: bool = False  # a server runs there whose processes are not ours, as with --url
 
     def increases(self) -> dict[str, int]:
         """The increase of each network counter; those of a load host have its role in front."""
@@ -51,6 +55,8 @@ class Watched:
             beside=self.role == "both",
         )
         gates = judge_block(evidence)
+        if self.has_unknown and self.role != "load":
+            gates = [gate for gate in gates if gate.code != "neighbor"]
         return on_load_host(gates) if self.role == "load" else gates
 
 
@@ -61,6 +67,7 @@ class BlockWatch:
         servers = [i.instance.process for i in instances if i.instance.process]
         servers += dict.fromkeys(i.database for i in instances if i.database is not None)
         loads = [load for i in instances for load in i.loads.values()]
+        self._has_unknown = any(not i.instance.process for i in instances)
         self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
         if world.beside:
             cpus = (*world.server_cpus, *world.load.cpus)
@@ -79,7 +86,8 @@ class BlockWatch:
     def end(self) -> list[Watched]:
         """The server's machine comes first."""
         return [
-            Watched(role, cpus, host.unwatch(watch)) for role, host, cpus, watch in self._watches
+            Watched(role, cpus, host.unwatch(watch), self._has_unknown)
+            for role, host, cpus, watch in self._watches
         ]
 
 

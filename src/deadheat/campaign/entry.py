@@ -11,7 +11,8 @@ from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.host import Host
-from deadheat.measure.contender import Contender, contender_from, kept_of
+from deadheat.measure.contender import Contender, contender_from
+from deadheat.measure.own_servers import kept_of
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat import numbers
-from deadheat.campaign.slice_lengths import slice_s
+from deadheat.campaign.slice_lengths import FEWEST_INSTANCES, slice_s
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Settle, SliceProtocol
 
@@ -14,7 +14,10 @@ START_S = 2.0  # time until one server is ready
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What would run. `least_s` is the shortest duration; `most_s` the longest that is allowed."""
+    """What would run. `least_s` is the shortest duration; `most_s` the longest that is allowed.
+
+    With a shorter budget than `useful_s`, not every contender gets an interval.
+    """
 
     protocol: str
     about: str
@@ -27,6 +30,7 @@ class Estimate:
     least_blocks: int
     least_s: float
     most_s: float
+    useful_s: float
     rule: str
 
     def to_json(self) -> dict[str, Any]:
@@ -43,7 +47,19 @@ class Estimate:
             f"ends          {self.rule}",
             f"takes         {numbers.duration(self.least_s)} at least, "
             f"{numbers.duration(self.most_s)} at most, without builds",
+            *([f"WARNING       {self.too_short}"] if self.too_short else []),
         ]
+
+    @property
+    def too_short(self) -> str | None:
+        """What is wrong with the budget; None if it may be enough."""
+        if self.most_s >= self.useful_s:
+            return None
+        return (
+            f"--budget {numbers.duration(self.most_s)} is too short for "
+            f"{numbers.count(len(self.contenders), 'server')}, each started twice; "
+            f"expected about {numbers.duration(self.useful_s)} or more"
+        )
 
 
 def estimate(
@@ -59,6 +75,8 @@ def estimate(
     block_s = trials * protocol.slices.rounds * slice_s(protocol)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
     start_s = contenders * (START_S + warm_s * len(protocol.workload_names))
+    own_s = len(names) * (START_S + warm_s * len(protocol.workload_names))
+    useful_s = float(round(start_s + own_s + FEWEST_INSTANCES * block_s))
     least_blocks = stopping.invocations if isinstance(stopping, Settle) else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
     if isinstance(stopping, Settle):
@@ -84,5 +102,6 @@ def estimate(
         least_blocks=least_blocks,
         least_s=min(least_s, most_s),
         most_s=most_s,
+        useful_s=useful_s if isinstance(stopping, Settle) else 0.0,
         rule=rule,
     )

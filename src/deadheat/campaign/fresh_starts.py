@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.campaign.heat import became_steady
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import block_s, slice_s
-from deadheat.campaign.standings import FEWEST_INSTANCES, Standings
+from deadheat.campaign.slice_lengths import FEWEST_INSTANCES, block_s, slice_s
+from deadheat.campaign.standings import Standings
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Fixed, Settle
 from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions

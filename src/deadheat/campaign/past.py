@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from deadheat.measure.slices import SERIES
 from deadheat.stats.ranking import Decided
 from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
@@ -66,7 +65,7 @@ class Past:
         A record has what the standings and the schedule ask for; of its gates, those that failed.
         """
         names = {contender.id: contender.name for contender in run.contenders}
-        series = dict(run.series("clock_khz", SERIES))
+        series = dict(run.series("clock_khz"))
         records = [
             TrialRecord.at(
                 trial,
@@ -77,6 +76,7 @@ class Past:
                 rate_per_s=trial.rate_per_s,
                 elapsed_s=trial.elapsed_s,
                 series=series.get(trial.id, {}),
+                slices=run.slices.get(trial.id, ()),
                 gates=run.gates_failed.get(trial.id, ()),
             )
             for trial in run.trials
@@ -110,5 +110,5 @@ class Past:
 
 def _end_s(record: TrialRecord) -> float:
     """When a trial ended. One of slices took longer than they did: others ran between them."""
-    slices_s = (float(row["at_s"]) for row in record.series.get(SERIES, ()))
+    slices_s = (each.at_s for each in record.slices)
     return max(record.at_s + (record.elapsed_s or 0.0), *slices_s, 0.0)

@@ -292,6 +292,25 @@ class Race:
         if rates:
             text = f"after {self._run.now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
             self._run.listen(Event(text))
+        self._report_outlook(level)
+
+    def _report_outlook(self, level: Level) -> None:
+        """What a race that asks for a slowdown will be able to say, and with which budget more."""
+        stopping = self._protocol.stopping
+        if not isinstance(stopping, Settle) or stopping.question != "slower":
+            return
+        ranking = self.standings.ranking(level, 1.0)
+        outlook = ranking.pairs[0].outlook if ranking is not None and ranking.pairs else None
+        if outlook is None:
+            return
+        now_s, ends_s = self._run.now_s(), self._run.ends_s
+        half_width = outlook.half_width(self._blocks * max(0.0, ends_s / now_s - 1))
+        reach, margin = math.expm1(half_width), stopping.margin
+        text = f"at the end of the budget, a change is known to about {numbers.percent(reach)}"
+        if reach > margin:
+            enough_s = ends_s * (reach / margin) ** 2
+            text += f"; to {numbers.percent(margin)} would take {numbers.duration(enough_s)}"
+        self._run.listen(Event(text))
 
     def _progress(self, group: Sequence[str]) -> Progress:
         """A race to settle has a budget; one of repetitions a known number of blocks."""

@@ -1,95 +1,71 @@
 """The two revisions of a git repository that `regress` races, each built in its own folder."""
 
-import gzip
 import hashlib
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deadheat import numbers
 from deadheat.build.builder import locked
+from deadheat.campaign.checkout import (
+    SHORT,
+    UNCOMMITTED,
+    Repository,
+    Revision,
+    check_out,
+    repository_of,
+    require_done,
+    resolve,
+    uncommitted,
+)
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener, Progress
+from deadheat.events import Event, Listener, Progress
 from deadheat.home import home
-from deadheat.host import Completed, Host, Limits, ProcessSpec
+from deadheat.host import Host, Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.measure.contender import Contender, OwnServers
+from deadheat.measure.contender import Contender
+from deadheat.measure.own_servers import OwnServers
 from deadheat.workload import SampleRequest
 
-GIT_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 3600.0
-SHORT = 10
-LOG_LINES_SHOWN = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A commit, and the name that the user gave it."""
-
-    role: str  # base, head
-    asked: str
-    commit: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.role}-{self.commit[:SHORT]}"
-
-
-def resolve(host: Host, repository: Path, role: str, asked: str) -> Revision:
-    """The commit of a name. Raises `DeadheatError` if git does not know it."""
-    completed = _git(host, repository, "rev-parse", "--verify", "--quiet", f"{asked}^{{commit}}")
-    if completed.exit_code != 0:
-        raise DeadheatError(
-            f"--{role} {asked}: no such revision in {repository}",
-            "`git log --oneline` lists commits; for uncommitted work use $(git stash create)",
-        )
-    return Revision(role, asked, completed.stdout.strip())
-
-
-def repository_of(host: Host, folder: Path) -> Path:
-    """The root of the work tree with `folder`. Raises `DeadheatError` outside a work tree."""
-    completed = _git(host, folder, "rev-parse", "--show-toplevel")
-    if completed.exit_code != 0:
-        raise DeadheatError(
-            f"{folder} is not in a git repository",
-            "run this in the repository whose revisions you want to compare",
-        )
-    return Path(completed.stdout.strip())
 
 
 def build_revision(
     host: Host,
-    repository: Path,
+    repository: Repository,
     revision: Revision,
     build: str | None,
     into: Path,
     listen: Listener,
     build_s: float = BUILD_TIMEOUT_S,
 ) -> Path:
-    """The folder of the revision, built once by the shell command `build`.
+    """The folder in the checkout of the revision, built once by the shell command `build`.
 
-    Raises `DeadheatError` with the last lines of a failed build.
+    It is the one in which the command was called, and in which `build` runs. Raises
+    `DeadheatError` with the last lines of a failed build.
     """
-    folder = into / folder_name(revision, build)
+    folder = into / folder_name(revision, build, repository)
     done = folder.with_suffix(".done")
     if done.is_file() and folder.is_dir():
-        return folder
+        return folder / repository.inside
     listen(Progress(f"building {revision.name}"))
     into.mkdir(parents=True, exist_ok=True)
     with locked(folder.with_suffix(".lock")):
         if not (done.is_file() and folder.is_dir()):
             _make(host, repository, revision, build, folder, build_s)
             done.touch()
-    return folder
+    return folder / repository.inside
 
 
 def build_far_revision(
     here: Host,
     far: SshHost,
-    repository: Path,
+    repository: Repository,
     revision: Revision,
     build: str | None,
     listen: Listener,
@@ -99,23 +75,26 @@ def build_far_revision(
 
     git runs here, and the files of the revision are sent; the build runs there.
     """
-    folder = far.cache_folder() / "revisions" / folder_name(revision, build)
+    folder = far.cache_folder() / "revisions" / folder_name(revision, build, repository)
     done = folder.with_suffix(".done")
     with far.locked(folder.with_suffix(".lock")):
         if far.read_file(done) is None:
             listen(Progress(f"building {revision.name}"))
             with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
-                tar = Path(scratch) / "revision.tar"
-                archive_revision(here, repository, revision, tar)
-                far.send_archive(gzip.compress(tar.read_bytes(), 6), folder)
-            run_build(far, revision, build, Path(folder), build_s)
+                clone = Path(scratch) / "clone"
+                check_out(here, repository.root, revision, clone, whole=True)
+                tar = Path(scratch) / "clone.tar.gz"
+                with tarfile.open(tar, "w:gz", compresslevel=6) as archive:
+                    archive.add(clone, ".")
+                far.send_archive(tar.read_bytes(), folder)
+            run_build(far, revision, build, Path(folder) / repository.inside, build_s)
             far.write_file(done, "")
-    return Path(folder)
+    return Path(folder) / repository.inside
 
 
 def _make(
     host: Host,
-    repository: Path,
+    repository: Repository,
     revision: Revision,
     build: str | None,
     folder: Path,
@@ -123,25 +102,20 @@ def _make(
 ) -> None:
     folder.with_suffix(".done").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    tar = folder.with_suffix(".tar")
-    archive_revision(host, repository, revision, tar)
-    unpacked = host.run(ProcessSpec(("tar", "-xf", str(tar), "-C", str(folder))), GIT_TIMEOUT_S)
-    _require(unpacked, f"{revision.name}: tar")
-    tar.unlink()
-    run_build(host, revision, build, folder, build_s)
+    check_out(host, repository.root, revision, folder)
+    if not (folder / repository.inside).is_dir():
+        raise DeadheatError(
+            f"{revision.name} has no folder {repository.inside}",
+            "run this in a folder that both revisions have",
+        )
+    run_build(host, revision, build, folder / repository.inside, build_s)
 
 
-def folder_name(revision: Revision, build: str | None) -> str:
+def folder_name(revision: Revision, build: str | None, repository: Repository) -> str:
     """The name of the folder of a revision that `build` builds."""
-    key = hashlib.sha256(f"{revision.commit}\0{build}".encode()).hexdigest()[:SHORT]
-    return f"{revision.commit[:SHORT]}-{key}"
-
-
-def archive_revision(host: Host, repository: Path, revision: Revision, tar: Path) -> None:
-    """Write the files of a revision to a tar. Raises `DeadheatError`."""
-    archived = _git(host, repository, "archive", f"--output={tar}", revision.commit)
-    _require(archived, f"{revision.name}: git archive")
+    parts = ("clone", revision.commit, str(build), str(repository.inside))
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{revision.commit[:SHORT]}-{key[:SHORT]}"
 
 
 def run_build(
@@ -150,7 +124,7 @@ def run_build(
     """Run the shell command in the folder. Raises `DeadheatError` with its last lines."""
     if build is not None:
         spec = ProcessSpec(("sh", "-c", build), cwd=str(folder), limited=True)
-        _require(host.run(spec, build_s), f"{revision.name}: build `{build}`")
+        require_done(host.run(spec, build_s), f"{revision.name}: build `{build}`")
 
 
 def contender_of(revision: Revision, folder: Path, command: Sequence[str]) -> Contender:
@@ -169,7 +143,7 @@ class Revisions:
 
     git_host: Host
     host: Host
-    repository: Path
+    repository: Repository
     base: Revision
     head: Revision
     build: str | None
@@ -183,9 +157,14 @@ class Revisions:
         self, own: OwnServers, sample: SampleRequest | None, listen: Listener
     ) -> tuple[Contender, ...]:
         """Both revisions, built. Raises `DeadheatError` with the last lines of a failed build."""
+        if self.head.asked == "HEAD" and (
+            files := uncommitted(self.git_host, self.repository.root)
+        ):
+            changes = f"uncommitted changes in {numbers.count(files, 'file')} are not raced"
+            listen(Event(f"{changes}; HEAD is. To race them: --head {UNCOMMITTED}", trouble=True))
         return tuple(
             replace(
-                contender_of(revision, self._built(revision, listen), own.command),
+                contender_of(revision, self._built(revision, listen), own.commands[0]),
                 path=own.request_path,
                 body_varies=own.any_body,
                 sample=sample,
@@ -210,8 +189,8 @@ def revisions_on(
     """Resolve both names. Raises `DeadheatError` if there is no repository, revision or change."""
     with _host_for_git(host, limits) as git_host:
         repository = repository_of(git_host, Path.cwd())
-        of_base = resolve(git_host, repository, "base", base)
-        of_head = resolve(git_host, repository, "head", head)
+        of_base = resolve(git_host, repository.root, "base", base)
+        of_head = resolve(git_host, repository.root, "head", head)
         _require_change(of_base, of_head)
         yield Revisions(git_host, host, repository, of_base, of_head, build, limits)
 
@@ -230,20 +209,5 @@ def _require_change(base: Revision, head: Revision) -> None:
     if base.commit == head.commit:
         raise DeadheatError(
             f"--base {base.asked} and --head {head.asked} are the same commit",
-            "commit the change, or race it uncommitted: --head $(git stash create)",
+            f"commit the change, or race it uncommitted: --head {UNCOMMITTED}",
         )
-
-
-def _git(host: Host, folder: Path, *arguments: str) -> Completed:
-    return host.run(ProcessSpec(("git", "-C", str(folder), *arguments)), GIT_TIMEOUT_S)
-
-
-def _require(completed: Completed, step: str) -> None:
-    code = completed.exit_code
-    if code == 0:
-        return
-    outcome = f"ended with {code}" if code is not None else "did not end in time"
-    if completed.limit is not None:
-        outcome = f"was stopped: {completed.limit}"
-    lines = (completed.stdout + completed.stderr).splitlines()[-LOG_LINES_SHOWN:]
-    raise DeadheatError("\n".join([f"{step} {outcome}", *(f"  | {line}" for line in lines)]))

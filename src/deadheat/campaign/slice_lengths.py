@@ -13,6 +13,7 @@ from deadheat.protocol import Settle, SliceProtocol
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
+FEWEST_INSTANCES = 2
 CYCLES = 3.0  # of each connection, in a window of mean length
 SPREAD = 0.6  # windows differ from their mean by up to this share, at random
 WINDOW_S_MAX = 3.0  # of the mean

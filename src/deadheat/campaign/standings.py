@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from deadheat.campaign.failures import Tally
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.run import RaceContext
+from deadheat.campaign.slice_lengths import FEWEST_INSTANCES
 from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
-from deadheat.measure.slices import SERIES, TrialSlices, columns_of
 from deadheat.protocol import Fixed, Settle, SliceProtocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.change import Change, Outcome
@@ -27,9 +27,9 @@ from deadheat.stats.single_rate import is_known
 from deadheat.stats.slice_columns import SliceTable
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
+from deadheat.store.slices import TrialSlices, columns_of
 from deadheat.workload import Level
 
-FEWEST_INSTANCES = 2
 OF_BLOCKS = frozenset(gate.__name__ for gate in BLOCK_GATES)  # gates that read the machine
 
 
@@ -185,8 +185,7 @@ class Standings:
         if not record.rate_per_s or not is_valid(record):
             return
         level = self._levels[level_of(record)]
-        rows = record.series.get(SERIES, ())
-        trial = TrialSlices(0, record.instance_id or 0, record.block, rows)
+        trial = TrialSlices(0, record.instance_id or 0, record.block, record.slices)
         level.slices.take(columns_of([name], [trial]))
         place = (record.invocation, record.heat, record.block)
         level.rates.setdefault(name, {})[place] = record.rate_per_s

@@ -2,20 +2,18 @@
 
 from pathlib import Path
 
-import click
-
 from deadheat.build.runtime import ServerRuntime, builder_of
 from deadheat.campaign.capacity import Objective, find_capacities
-from deadheat.campaign.entry import enter_contenders, require_contenders
+from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.choice import answering, open_catalog
-from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     catalog_option,
-    complete_servers,
     json_option,
+    servers_argument,
     setting_option,
     store_option,
 )
@@ -24,15 +22,17 @@ from deadheat.cli.race_options import (
     host_options,
     limit_options,
     one_workload_option,
+    own_servers_options,
     runtime_options,
     workload_values,
 )
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Duration, Levels
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.events import Event
 from deadheat.host import Limits
 from deadheat.measure.hosts import Hosts, world_on
+from deadheat.measure.own_servers import OwnServers
 from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SearchProtocol, amend, load_as
@@ -41,8 +41,10 @@ from deadheat.store import Capacity, Store
 from deadheat.store.run_argument import run_argument
 
 
-@listed("capacity")
-@click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
+@listed("capacity", WithCommand)
+@servers_argument
+@setting_option
+@own_servers_options
 @one_workload_option
 @flag(
     "--slo",
@@ -61,7 +63,6 @@ from deadheat.store.run_argument import run_argument
     type=Duration(),
     help="Duration of one trial.",
 )
-@setting_option
 @limit_options
 @runtime_options
 @host_options
@@ -70,6 +71,7 @@ from deadheat.store.run_argument import run_argument
 @json_option
 def command(
     servers: tuple[str, ...],
+    own: OwnServers,
     slo: str,
     connections: tuple[int, ...] | None,
     duration_s: float | None,
@@ -91,6 +93,7 @@ def command(
     Examples:
       deadheat capacity go-net-http node-http
       deadheat capacity go-gin --slo p99.9=50ms --connections 200
+      deadheat capacity -- ./my-server --port {port}
     """
     objective = Objective.parse(slo)
     runtime.require_sense(server_host=hosts.server, load_host=any(hosts.loads))
@@ -107,22 +110,27 @@ def command(
             f"--workload {workload}: a search for capacity takes one workload",
             "search once for each",
         )
-    selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
-    chosen = answering(selections, protocol)
+    if not servers and not own:
+        raise UsageFault("no server to search for", "name some: deadheat capacity go-gin")
+    own, searched = own.with_workload(protocol)
+    named = choose(servers_catalog, servers) if servers else []
+    chosen = answering([selection(server, setting) for server in named], searched)
+    extra = own.contenders([each.name for each in chosen], searched)
     with (
         Store(store_path) as store,
         world_on(
-            hosts, "engine", protocol.threads, limits=limits, containers=bool(runtime)
+            hosts, "engine", searched.threads, limits=limits, containers=bool(runtime)
         ) as world,
         builder_of(runtime, world.server_host, world.server_cpus, limits) as builder,
         progress_view() as listen,
     ):
-        resolved = resolve(protocol, world, len(chosen))
+        resolved = resolve(searched, world, len(chosen) + len(extra))
         for remark in resolved.remarks:
             listen(Event(remark, trouble=True))
         with open_run(store, world, resolved.protocol, command_line(), 0) as run:
             run.conclude(slo=slo)
             entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
+            entered += enter_made(extra, store, run.id, len(chosen))
             require_contenders(entered)
             context = RunContext(world, resolved.protocol, store, run.id, entered, 0, listen)
             results = find_capacities(context, objective)

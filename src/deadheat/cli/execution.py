@@ -16,6 +16,7 @@ from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.estimate import estimate
 from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.catalog.toolchain import install_missing
@@ -45,11 +46,11 @@ from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
-from deadheat.measure.contender import own_contender
 from deadheat.measure.hosts import Hosts, world_on
+from deadheat.measure.own_servers import own_contender
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
-from deadheat.protocol import AloneProtocol
+from deadheat.protocol import AloneProtocol, SliceProtocol
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
 from deadheat.store.rows import StoredContender
@@ -140,6 +141,7 @@ def execute(plan: Plan, execution: Execution, catalog: Catalog) -> ExitCode:
     """Carry out the plan, go on when a lost link is back, and print the results."""
     store_path, output = execution.store_path, execution.output
     _require_sense(plan, execution)
+    _warn_of_budget(plan)
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
@@ -168,6 +170,15 @@ def _require_sense(plan: Plan, execution: Execution) -> None:
             "--isolate: a server that runs already is outside the network namespace of the load",
             "start it by its command behind `--`, or omit --isolate",
         )
+
+
+def _warn_of_budget(plan: Plan) -> None:
+    """Say before a new race if its budget is too short to measure anything."""
+    if plan.left is not None or not isinstance(plan.protocol, SliceProtocol):
+        return
+    names = [*(each.name for each in plan.selections), *(each.name for each in plan.extra)]
+    if too_short := estimate(plan.protocol, names).too_short:
+        echo(too_short, fg="yellow", err=True)
 
 
 def _over_links(plan: Plan, execution: Execution, catalog: Catalog) -> str:

@@ -13,18 +13,20 @@ from deadheat.cli.choice import (
     open_catalog,
     replay_lineup,
 )
-from deadheat.cli.help import listed
+from deadheat.cli.help import WithCommand, listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
-from deadheat.cli.race_options import machine_options, protocol_options
+from deadheat.cli.race_options import machine_options, own_servers_options, protocol_options
 from deadheat.measure.hosts import Hosts, host_of
+from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import cpus_of_load, split_cpus
 from deadheat.output import echo, echo_json
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 
 
-@listed("plan")
+@listed("plan", WithCommand)
 @servers_argument
 @language_option
+@own_servers_options
 @protocol_options
 @machine_options
 @catalog_option
@@ -32,6 +34,7 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
+    own: OwnServers,
     protocol: Protocol,
     hosts: Hosts,
     catalog: str | None,
@@ -43,9 +46,11 @@ def command(
     Examples:
       deadheat plan go-gin node-http
       deadheat plan --protocol quick go-gin node-http
+      deadheat plan go-gin -- ./my-server --port {port}
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
+    own, protocol = own.with_workload(protocol)
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
@@ -53,9 +58,11 @@ def command(
     if lineup is not None:
         names = [chosen.name for chosen in lineup.selections]
     else:
-        servers_chosen = chosen_servers(servers_catalog, servers, languages)
+        is_chosen = servers or languages or not own
+        servers_chosen = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
         chosen = answering([selection(server) for server in servers_chosen], protocol)
         names = [each.name for each in chosen]
+        names += [each.name for each in own.contenders(names, protocol)]
         without = [name for each in protocol.workload_names for name in lacking(chosen, each)]
     forecast: Outline | Estimate
     if isinstance(protocol, AloneProtocol):

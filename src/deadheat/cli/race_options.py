@@ -1,6 +1,7 @@
 """Flags of the commands that measure. A group of them becomes one value of the command."""
 
 import functools
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,18 @@ from deadheat import numbers
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.cli.help import Decorator, Topic, flag
-from deadheat.cli.options import base_image_option
+from deadheat.cli.options import FILE, base_image_option
 from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
 from deadheat.errors import DeadheatError
+from deadheat.foreign_file import read_bytes
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
-from deadheat.measure.contender import OwnServers
 from deadheat.measure.hosts import HERE, Hosts
+from deadheat.measure.own_servers import OwnRequest, OwnServers
 from deadheat.protocol import Protocol, amend, load_protocol
 from deadheat.workload import HELLO, load_workload
+
+BODY_BYTES_MAX = 16 << 20
 
 Options = dict[str, Any]  # what click passes to a command
 
@@ -167,13 +171,13 @@ protocol_options = grouped(
         "--repetitions",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Stop after this many repetitions instead of when the order is settled.",
+        help="Measure each server this many times, instead of until the order is settled.",
     ),
     flag(
         "--invocations",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Number of fresh starts of each server.",
+        help="Start each server anew this many times; each start is measured repeatedly.",
     ),
     flag(
         "--duration-scale",
@@ -193,20 +197,51 @@ protocol_options = grouped(
         "--asleep",
         section=Topic.MEASUREMENT,
         is_flag=True,
-        help="Let idle CPUs sleep, as they do outside a run.  [default: awake in settle]",
+        help="Let idle CPUs sleep during a race, as they do in daily use.  "
+        "[default: kept awake in settle]",
     ),
 )
 
 
 def _own(options: Options) -> OwnServers:
-    words = click.get_current_context().meta["own"]
-    urls, path = options.pop("urls", ()), options.pop("path")
-    return OwnServers(words, urls, path, options.pop("any_body"))
+    behind = click.get_current_context().meta["own"]
+    commands = [*map(_words_of, options.pop("commands", ())), *([behind] if behind else [])]
+    body: Path | None = options.pop("body")
+    request = OwnRequest(
+        headers=options.pop("headers"),
+        method=options.pop("method"),
+        body=None if body is None else _text_of(body),
+        status=options.pop("expect_status"),
+    )
+    return OwnServers(
+        commands=commands,
+        urls=options.pop("urls", ()),
+        names=options.pop("names", ()),
+        path=options.pop("path"),
+        any_body=options.pop("any_body"),
+        request=request,
+    )
 
 
-own_options = grouped(
-    "own",
-    _own,
+def _words_of(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise DeadheatError(f"--command {command!r}: {error}", "quote it as in a shell") from error
+    if not words:
+        raise DeadheatError("--command: it is empty", "expected one such as './server {port}'")
+    return words
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_bytes(path, BODY_BYTES_MAX).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
+        raise DeadheatError(f"--body {path}: {reason}", "check the path") from error
+
+
+_REQUEST_FLAGS = (
     flag(
         "--path",
         section=Topic.SERVERS,
@@ -219,7 +254,66 @@ own_options = grouped(
         is_flag=True,
         help="Accept any body from your own server; check only the status.",
     ),
-)  # of a `WithCommand`; --url counts too, if the command has it
+    flag(
+        "-H",
+        "--header",
+        "headers",
+        section=Topic.LOAD,
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="Header of each request to your own servers; repeat it for several.",
+    ),
+    flag(
+        "--method",
+        section=Topic.LOAD,
+        metavar="NAME",
+        help="Method of each request to your own servers.  [default: GET, or POST with --body]",
+    ),
+    flag(
+        "--body",
+        section=Topic.LOAD,
+        type=FILE,
+        help="File with the body of each request to your own servers.",
+    ),
+    flag(
+        "--expect-status",
+        section=Topic.LOAD,
+        type=click.IntRange(200, 599),
+        metavar="STATUS",
+        help="Status of the right answer of your own servers.  [default: 200]",
+    ),
+)
+# Both are of a `WithCommand`. The first is for one start command, behind `--`.
+own_options = grouped("own", _own, *_REQUEST_FLAGS)
+own_servers_options = grouped(
+    "own",
+    _own,
+    flag(
+        "--url",
+        "urls",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="URL",
+        help="URL of a server that runs already, to race it too; repeat it for several.",
+    ),
+    flag(
+        "--command",
+        "commands",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="TEXT",
+        help="Command that starts a server of your own, quoted as one word; repeat it for several.",
+    ),
+    flag(
+        "--name",
+        "names",
+        section=Topic.SERVERS,
+        multiple=True,
+        metavar="NAME",
+        help="Name of a server of your own: a name each, in their order, those of URLs last.",
+    ),
+    *_REQUEST_FLAGS,
+)
 
 
 def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:

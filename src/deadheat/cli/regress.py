@@ -26,8 +26,8 @@ from deadheat.cli.stored import command_line, require_another, warn_of_running_r
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Listener
 from deadheat.host import Limits
-from deadheat.measure.contender import OwnServers
 from deadheat.measure.hosts import Hosts, world_on
+from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
@@ -136,30 +136,28 @@ def command(
       deadheat regress --base main --head my-change --build 'make' -- ./server {port}
       deadheat regress --base v1.0 --comment comment.md -- node server.js {port}
     """
-    _require_command(own.command)
-    own.require_sense()
+    _require_command(own.commands)
     if not isinstance(protocol, SliceProtocol):
         raise DeadheatError(
             f"--protocol {protocol.name}: a change is judged in a race",
             "omit it, or use one such as settle",
         )
-    sample = own.sample(protocol)
+    own, judged = own.with_workload(protocol)
+    sample = own.sample(judged)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
         require_another(path, store_path)
     make_room(*(path.absolute().parent for path in (store_path, *outputs)))
     with (
         Store(store_path) as store,
-        world_on(
-            hosts, protocol.generator, protocol.threads, limits=limits, isolate=isolate
-        ) as world,
+        world_on(hosts, judged.generator, judged.threads, limits=limits, isolate=isolate) as world,
         host_for_builds(world.server_host, limits, isolate) as host,
         revisions_on(host, limits, base, head, build) as revisions,
     ):
         warn_of_running_runs(store)
         with progress_view() as listen:
             plan = Plan(
-                protocol=_asking_slower(protocol),
+                protocol=_asking_slower(judged),
                 selections=[],
                 labels={},
                 extra=revisions.contenders(own, sample, listen),
@@ -242,8 +240,8 @@ def _asking_slower(protocol: SliceProtocol) -> SliceProtocol:
     return amend(protocol, {"slices": slices}, {"question": "slower"} if settles else {})
 
 
-def _require_command(command: Sequence[str]) -> None:
-    if not any("{port}" in part for part in command):
+def _require_command(commands: Sequence[Sequence[str]]) -> None:
+    if not any("{port}" in part for command in commands for part in command):
         raise DeadheatError(
             "missing start command: expected a command behind `--`, with {port} for the port",
             "deadheat regress --base main -- ./my-server --port {port}",

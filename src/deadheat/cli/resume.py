@@ -92,7 +92,7 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
 def _catalog_of(store_path: Path, wanted: str | None) -> str | None:
     """The catalog that the run's command line named; None if it named none that is still there."""
     with stored(store_path) as store:
-        words = read_run(store, find_run(store, wanted)).command
+        words = read_run(store, find_run(store, wanted, with_empty=True)).command
     for place, word in enumerate(words):
         option, _, value = word.partition("=")
         if option == "--catalog":
@@ -106,7 +106,7 @@ def _catalog_of(store_path: Path, wanted: str | None) -> str | None:
 def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan:
     """The rest of a run that ended early. Raises `DeadheatError` if it cannot be resumed."""
     with stored(store_path) as store:
-        run_id = find_run(store, wanted)
+        run_id = find_run(store, wanted, with_empty=True)
         state = run_summary(store, run_id).state
         is_spent = read_run(store, run_id).conclusion.why == "budget spent"
     if state in ENDS:
@@ -119,7 +119,7 @@ def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan
 def extended_plan(store_path: Path, wanted: str | None, more_s: float, catalog: Catalog) -> Plan:
     """More time for a run that has spent its budget. Raises `DeadheatError` if it has not."""
     with stored(store_path) as store:
-        run_id = find_run(store, wanted)
+        run_id = find_run(store, wanted, with_empty=True)
         if (state := run_summary(store, run_id).state) != "complete":
             why = ENDS.get(state, "has not ended by itself")
             resumption = f"deadheat resume {run_argument(run_id, store_path)}"

@@ -9,10 +9,10 @@ from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import own_options, protocol_options
+from deadheat.cli.race_options import own_servers_options, protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
-from deadheat.measure.contender import OwnServers
+from deadheat.measure.own_servers import OwnServers
 from deadheat.protocol import Protocol, SearchProtocol
 
 
@@ -26,15 +26,7 @@ from deadheat.protocol import Protocol, SearchProtocol
     type=Levels(),
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
-@flag(
-    "--url",
-    "urls",
-    section=Topic.SERVERS,
-    multiple=True,
-    metavar="URL",
-    help="URL of a server that runs already, to race it too; repeat it for several.",
-)
-@own_options
+@own_servers_options
 @protocol_options
 @flag(
     "--latency",
@@ -67,6 +59,8 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
+      deadheat run --command './old {port}' --command './new {port}' --name old --name new
+      deadheat run -H 'Accept: text/html' --path /items -- ./my-server --port {port}
       deadheat run go-gin node-http --workload hello,route,wait
       deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
@@ -121,16 +115,17 @@ def new_plan(
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
-    lineup = replay_lineup(protocol, catalog, choice.patterns, choice.languages)
+    own, asked = own.with_workload(protocol)
+    lineup = replay_lineup(asked, catalog, choice.patterns, choice.languages)
     if lineup is not None:
         selections = list(lineup.selections)
     else:  # own servers race alone unless servers of the catalog are named too
         selections = choice.selections(catalog) if choice or not own else []
-        selections = answering(selections, protocol)
+        selections = answering(selections, asked)
     names = {chosen.name for chosen in selections}
-    extra = own.contenders(names, protocol)
+    extra = own.contenders(names, asked)
     return Plan(
-        protocol=protocol,
+        protocol=asked,
         selections=selections,
         labels=lineup.labels if lineup else {},
         extra=extra,

@@ -1,12 +1,8 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
@@ -21,13 +17,10 @@ from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, load_slice
 from deadheat.measure.trial import TrialContext, database_figures, death, trial_record
 from deadheat.measure.world import World
-from deadheat.stats.slice_columns import SliceColumns, weight_of
-from deadheat.stats.slices import Indices
 from deadheat.store import Gate, TrialRecord
+from deadheat.store.slices import StoredSlice
 
 Number = TypeVar("Number", int, float)
-
-SERIES = "slices"  # the name of the series that keeps them
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +34,25 @@ class Slice:
     database_cpu_s: float | None = None  # of the workload's database; None: there is none
     listen_drops: int | None = None  # of the listen queues, while it was the only one that ran
 
-    def row(self) -> dict[str, Any]:
-        """As it is stored with its trial."""
-        row: dict[str, Any] = {"at_s": self.at_s, "round": self.round}
-        if self.result is not None:
-            row |= {
-                "rate_per_s": self.result.rate_per_s,
-                "requests_ok": self.result.requests_ok,
-                "elapsed_s": self.result.elapsed_s,
-                "window_s": self.result.sending_s,
-            }
-            if self.result.paused_s:
-                row |= {
-                    "paused_s": self.result.paused_s,
-                    "longest_pause_us": self.result.longest_pause_us,
-                }
-            if self.database_cpu_s is not None:
-                row["database_cpu_s"] = self.database_cpu_s
-            if self.result.skew_us is not None:
-                row["skew_us"] = self.result.skew_us
-            if client_waited(self.result):
-                row["client_waited"] = True
-        return row
+    def stored(self, witness_per_s: float | None) -> StoredSlice:
+        """As it is kept with its trial, beside the rate of its instance without slices."""
+        result = self.result
+        if result is None:
+            return StoredSlice(at_s=self.at_s, round=self.round, witness_per_s=witness_per_s)
+        return StoredSlice(
+            at_s=self.at_s,
+            round=self.round,
+            rate_per_s=result.rate_per_s,
+            requests_ok=result.requests_ok,
+            elapsed_s=result.elapsed_s,
+            window_s=result.sending_s,
+            paused_s=result.paused_s or None,
+            longest_pause_us=result.longest_pause_us if result.paused_s else None,
+            database_cpu_s=self.database_cpu_s,
+            skew_us=result.skew_us,
+            client_waited=client_waited(result),
+            witness_per_s=witness_per_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +131,6 @@ def trial_of(
             window_s=result.sending_s / len(results),
         )
         gates = [*judge_slices(evidence), *block.gates]
-    witness = {} if context.witness_per_s is None else {"witness_per_s": context.witness_per_s}
     database_s = _sum_of_known(part.database_cpu_s for part in slices)
     return trial_record(
         context,
@@ -151,10 +140,8 @@ def trial_of(
         fault,
         block.usage,
         figures=database_figures(database_s, result) | {"block_network": dict(block.network)},
-        series={
-            SERIES: [part.row() | witness for part in slices],
-            "load": list(result.series) if result else [],
-        },
+        series={"load": list(result.series) if result else []},
+        slices=[part.stored(context.witness_per_s) for part in slices],
         gates=gates,
     )
 
@@ -170,54 +157,3 @@ def _run_wait_share(results: Sequence[LoadResult]) -> float | None:
     undisturbed = [result for result in results if not client_waited(result)]
     counted = undisturbed if 2 * len(undisturbed) >= len(results) else results
     return mean(counted, "run_wait_share")
-
-
-@dataclass(frozen=True, slots=True)
-class TrialSlices:
-    """The stored slices of one trial, whose contender is that place in a list of names."""
-
-    contender: int
-    instance: int
-    block: int
-    rows: Sequence[Mapping[str, Any]]
-
-
-def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColumns:
-    """The slices of these trials that count, read column by column.
-
-    In a slice where the client waited for its CPU, the rate is not the server's. One in which
-    nothing was sent has a rate of 0.
-    """
-    rows = list(chain.from_iterable(trial.rows for trial in trials))
-    slices = np.array([len(trial.rows) for trial in trials], dtype=np.int64)
-    chosen = np.array(
-        [
-            bool((row.get("rate_per_s") or _is_silent(row)) and not row.get("client_waited"))
-            for row in rows
-        ],
-        dtype=bool,
-    )
-    used = list(compress(rows, chosen))
-
-    def of_trials(values: Sequence[int]) -> Indices:
-        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
-        return of_slices
-
-    return SliceColumns(
-        names=tuple(names),
-        contender=of_trials([trial.contender for trial in trials]),
-        instance=of_trials([trial.instance for trial in trials]),
-        block=of_trials([trial.block for trial in trials]),
-        round=np.array([row["round"] for row in used], dtype=np.int64),
-        at_s=np.array([row["at_s"] for row in used], dtype=float),
-        rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
-        weight=np.array([weight_of(row) for row in used], dtype=float),
-        witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
-        window_s=np.array([row.get("window_s") or 0.0 for row in used], dtype=float),
-        paused_s=np.array([row.get("paused_s") or 0.0 for row in used], dtype=float),
-    )
-
-
-def _is_silent(row: Mapping[str, Any]) -> bool:
-    """Whether nothing was sent in the whole window."""
-    return row.get("rate_per_s") == 0 and bool(row.get("window_s"))

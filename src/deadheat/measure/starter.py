@@ -34,6 +34,7 @@ from deadheat.workload import HELLO, Level, Workload
 
 RENEWAL_S = 0.5  # of warm-up between renewals of the connections
 STOPPED_AT_ONCE = 8
+USUAL_START_S = 10.0  # a start may take so long, if as much of the budget is left
 ATTEMPTS = 3  # at one start, as long as it fails with `Ended`
 
 
@@ -196,7 +197,8 @@ class StartAttempt:
         try:
             env = {**contender.env, **database_env(self._world, contender, database)}
             # Half of what is left: a server that never answers costs the others no more.
-            within = replace(contender, ready_s=min(contender.ready_s, left_s / 2), env=env)
+            share_s = max(left_s / 2, min(left_s, USUAL_START_S))
+            within = replace(contender, ready_s=min(contender.ready_s, share_s), env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
             command = list(contender.command_at(0, self._world.server_address))

@@ -19,6 +19,7 @@ from deadheat.measure.verify import BODY
 from deadheat.measure.world import LoadSide, World
 from deadheat.protocol import AloneProtocol, Protocol, SliceProtocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
+from deadheat.store.slices import StoredSlice
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
@@ -200,6 +201,7 @@ def trial_record(
     *,
     figures: Mapping[str, Any],
     series: Mapping[str, list[Any]],
+    slices: Sequence[StoredSlice] = (),
     gates: Sequence[Gate],
     output: Completed | None = None,
 ) -> TrialRecord:
@@ -230,6 +232,7 @@ def trial_record(
         stderr=output.stderr if output else "",
         histograms=result.histograms if result else {},
         series={name: rows for name, rows in series.items() if rows},
+        slices=slices,
         errors=result.errors if result else {},
         gates=[*gates, steady] if steady else gates,
     )

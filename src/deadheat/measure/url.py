@@ -42,8 +42,17 @@ class ServerUrl:
     @property
     def name(self) -> str:
         """As a contender is called: without the scheme and an empty path."""
+        return self._authority + ("" if self.target == "/" else self.target)
+
+    @property
+    def base(self) -> str:
+        """The URL of the same server with the path `/`."""
+        return f"{SCHEME}{self._authority}/"
+
+    @property
+    def _authority(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}{'' if self.target == '/' else self.target}"
+        return f"{host}:{self.port}"
 
 
 def _host_and_port(authority: str) -> tuple[str, int]:

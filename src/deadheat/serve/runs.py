@@ -17,7 +17,11 @@ NAMES_MAX = 6
 def listing_page(store: Store, wanted: str) -> str:
     """The served page: runs whose id, protocol, state, date or names have all words of `wanted`."""
     names = contender_names(store)
-    runs = [run for run in list_runs(store) if _matches(run, names.get(run.run_id, []), wanted)]
+    runs = [
+        run
+        for run in list_runs(store)
+        if not run.is_empty and _matches(run, names.get(run.run_id, []), wanted)
+    ]
     rows = [
         (
             link(f"/runs/{run.run_id}", run.run_id),

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -33,11 +33,6 @@ class SliceRow(NamedTuple):
     witness_per_s: float = math.nan
     window_s: float = 1.0
     paused_s: float = 0.0
-
-
-def weight_of(row: Mapping[str, Any]) -> float:
-    """That of a stored slice."""
-    return float(row["requests_ok"] / row["window_s"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,20 @@ from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
-SUMMARIES = """
+SUMMARIES = f"""
     SELECT id, started_at, ended_at, state, writer, protocol,
            json_extract(conclusion, '$.imported') IS NOT NULL AS imported,
            (SELECT count(*) FROM contender
             WHERE run_id = run.id AND role = 'contender') AS contenders,
-           (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
+           (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials,
+           state != 'running' AND NOT EXISTS (
+               SELECT 1 FROM trial WHERE run_id = run.id AND state = 'ok'
+               AND NOT EXISTS (
+                   SELECT 1 FROM gate
+                   WHERE gate.trial_id = trial.id AND NOT gate.passed
+                         AND gate.code NOT IN {POOLED_GATES}
+               )
+           ) AS is_empty
     FROM run
 """
 NEWEST_FIRST = " ORDER BY started_at DESC, rowid DESC"
@@ -57,7 +65,10 @@ VALID_RATES = f"""
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run in a list. `state` is as `run_state` has it; controls are not counted."""
+    """A run in a list. `state` is as `run_state` has it; controls are not counted.
+
+    An empty run has ended, and has no valid trial.
+    """
 
     run_id: str
     started_at: datetime.datetime
@@ -67,6 +78,7 @@ class RunSummary:
     contenders: int
     trials: int
     imported: bool = False
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +180,7 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
         contenders=row["contenders"],
         trials=row["trials"],
         imported=bool(row["imported"]),
+        is_empty=bool(row["is_empty"]),
     )
 
 

@@ -18,7 +18,6 @@ from deadheat.store.conclusion import Conclusion
 from deadheat.store.parsing import decoded, parsed
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
-    PackedRows,
     StoredBuild,
     StoredCalibration,
     StoredContender,
@@ -28,6 +27,7 @@ from deadheat.store.rows import (
     TrialOutput,
     unpacked,
 )
+from deadheat.store.slices import PackedSlices
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
@@ -68,7 +68,7 @@ HISTOGRAMS = """
     SELECT hdr_v2_base64 FROM histogram
     WHERE name = ? AND trial_id IN (SELECT value FROM json_each(?)) ORDER BY trial_id
 """
-SERIES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = ? ORDER BY trial_id"
+SLICES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = 'slices' ORDER BY trial_id"
 FINGERPRINT = "the fingerprint of a host"
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
@@ -138,14 +138,14 @@ class StoredRun:
         rows = self._store.select(HISTOGRAMS, name, json.dumps(list(trial_ids)))
         return [row["hdr_v2_base64"] for row in rows]
 
-    def packed_series(self, name: str) -> dict[int, PackedRows]:
-        """One series of each trial that has it, not decoded yet."""
-        rows = self._store.select(SERIES, self.id, name)
+    @cached_property
+    def slices(self) -> Mapping[int, PackedSlices]:
+        """The slices of each trial that has any, not decoded yet."""
         return {
-            row["trial_id"]: PackedRows(
-                row["rows"], self.id, f"series {name} of trial {row['trial_id']}"
+            row["trial_id"]: PackedSlices(
+                row["rows"], self.id, f"series slices of trial {row['trial_id']}"
             )
-            for row in rows
+            for row in self._store.select(SLICES, self.id)
         }
 
     def series(

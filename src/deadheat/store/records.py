@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 from deadheat.store.rows import StoredTrial
+from deadheat.store.slices import StoredSlice
 
 Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
 POOLED_GATES = ("ceiling", "client_cpu")  # judged over all closed-loop trials of a contender
-PARTS = ("histograms", "series", "errors", "gates")  # each has its own table
+PARTS = ("histograms", "series", "slices", "errors", "gates")  # in tables of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class TrialRecord(TrialPlace):
     stderr: str = ""
     histograms: Mapping[str, str] = field(default_factory=dict)
     series: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     errors: Mapping[str, int] = field(default_factory=dict)
     gates: Sequence[Gate] = ()
 

@@ -1,14 +1,13 @@
 """The frozen values that the store gives back: one for each row, with its JSON decoded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, overload
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
-from deadheat.store.parsing import decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,35 +140,6 @@ class StoredCalibration:
 
     at: str
     result: Mapping[str, Any]
-
-
-class PackedRows(Sequence[Any]):
-    """One series of one trial, decoded when it is first read. `packed` is the column as stored.
-
-    Reading raises `StoreError` for rows that cannot be decoded.
-    """
-
-    def __init__(self, packed: bytes, run_id: str, field_name: str) -> None:
-        self.packed = packed
-        self._run_id = run_id
-        self._field_name = field_name
-
-    @cached_property
-    def _rows(self) -> list[Any]:
-        return decoded(unpacked, self.packed, self._run_id, self._field_name)
-
-    @overload
-    def __getitem__(self, place: int) -> Any: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Any]: ...
-    def __getitem__(self, place: int | slice) -> Any:
-        return self._rows[place]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._rows)
 
 
 def unpacked(packed: bytes) -> list[Any]:

@@ -19,6 +19,7 @@ from deadheat.store.conclusion import Conclusion, ImportedFrom
 from deadheat.store.copying import copy_run
 from deadheat.store.records import TrialRecord
 from deadheat.store.schema import create, is_store
+from deadheat.store.slices import slices_json
 from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
@@ -288,6 +289,9 @@ def _insert_trial(connection: sqlite3.Connection, record: TrialRecord) -> int:
     for name, rows in record.series.items():
         packed = zlib.compress(json.dumps(rows).encode())
         _insert(connection, "series", {"trial_id": trial_id, "name": name, "rows": packed})
+    if record.slices:
+        packed = zlib.compress(slices_json(record.slices))
+        _insert(connection, "series", {"trial_id": trial_id, "name": "slices", "rows": packed})
     for name, count in record.errors.items():
         _insert(connection, "error", {"trial_id": trial_id, "class": name, "requests": count})
     for gate in record.gates:

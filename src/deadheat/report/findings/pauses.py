@@ -8,21 +8,19 @@ judged by what it has beyond the median of the others.
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat import numbers
 from deadheat.report.findings.analysis import LevelAnalysis
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
+from deadheat.store.slices import StoredSlice
 
-# Keys of a slice. One without a pause has the first alone; one that failed has none.
-WINDOW, PAUSED, LONGEST = "window_s", "paused_s", "longest_pause_us"
 SHARE_SHOWN = 0.02  # of a server's time
 SLICES_MIN = 2  # with a pause longer than a slice: a single one may be the machine's
 SIGN = "‖"
 MEANING = f"{SIGN}: the server pauses"
 
-Rows = Sequence[Mapping[str, Any]]
+Slices = Sequence[StoredSlice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +45,15 @@ class _Sums:
     long_slices: int
 
 
-def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
-    """The servers that pause, of contenders and controls with their rows of slices.
+def find_pauses(slices_by_name: Mapping[str, Slices]) -> dict[str, Pauses]:
+    """The servers that pause, of contenders and controls with their slices.
 
     A server pauses if that takes over `SHARE_SHOWN` of its time, or if it stops for longer than a
     slice more than once; both beyond the median of the others. Slices that failed say nothing.
     """
-    sums = {name: each for name, rows in rows_by_name.items() if (each := _sums(rows)) is not None}
+    sums = {
+        name: each for name, slices in slices_by_name.items() if (each := _sums(slices)) is not None
+    }
     findings = {}
     for name, own in sums.items():
         others = [each for other, each in sums.items() if other != name]
@@ -71,7 +71,7 @@ def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
             each.name: each.cells.get(level.connections, Cell(level.connections))
             for each in (*view.contenders, *view.controls)
         }
-        pausing = find_pauses({name: _rows(cell) for name, cell in cells.items()})
+        pausing = find_pauses({name: _slices(cell) for name, cell in cells.items()})
         controls = {control.name for control in view.controls}
         level.kept["pauses"] = {
             name: each for name, each in pausing.items() if name not in controls
@@ -87,24 +87,24 @@ def _pauses(longest_us: float, share: float) -> Pauses:
     return Pauses(longest_us, share, f"{longest}; pauses took {taken} of its time")
 
 
-def _rows(cell: Cell) -> Rows:
+def _slices(cell: Cell) -> Slices:
     """Those of the trials behind the figures; in some the client waited, not the server."""
-    rows = [row for trial in cell.counted for row in trial.slices]
-    return [row for row in rows if not row.get("client_waited")]
+    slices = [each for trial in cell.counted for each in trial.slices]
+    return [each for each in slices if not each.client_waited]
 
 
-def _sums(rows: Rows) -> _Sums | None:
+def _sums(slices: Slices) -> _Sums | None:
     """None without a slice that was measured.
 
     A pause may last beyond the measured time, so it counts as time, too.
     """
-    known = [row for row in rows if WINDOW in row]
-    times_s = [row[WINDOW] for row in known]
-    paused_s = [row.get(PAUSED) or 0.0 for row in known]
+    known = [each for each in slices if each.window_s is not None]
+    times_s = [each.window_s or 0.0 for each in known]
+    paused_s = [each.paused_s or 0.0 for each in known]
     whole_s = sum(map(max, times_s, paused_s))
     if not whole_s:
         return None
-    longest_us = [row.get(LONGEST) or 0.0 for row in known]
+    longest_us = [each.longest_pause_us or 0.0 for each in known]
     long_slices = sum(us > 1e6 * time_s for us, time_s in zip(longest_us, times_s, strict=True))
     return _Sums(
         longest_us=max(longest_us),

@@ -28,6 +28,7 @@ from deadheat.report.model.evidence import (
     RecoveryRecord,
 )
 from deadheat.report.model.series import SHAPE, Finite, Series
+from deadheat.store.slices import StoredSlice
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
@@ -150,7 +151,7 @@ class TrialPart(Part):
     gates_failed: tuple[FailedGate, ...]
     elapsed_s: Finite | None
     """The time measured; of a trial of slices, that of all slices."""
-    slices: tuple[dict[str, Any], ...]
+    slices: tuple[StoredSlice, ...]
     """The slices that the trial is the sum of; empty where it is one load, and where the document
     leaves them out (`series_trials_max`). `at_s` counts from the run's start."""
     series: Series | None

@@ -43,7 +43,7 @@ class Facts:
         self._run = run
         self._whole = whole
         self._kept = kept
-        self._slices = run.packed_series("slices")
+        self._slices = run.slices
         with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
         self._with_series = frozenset(with_series)
         # A short response has the same histogram of its first and of its last byte.

@@ -29,15 +29,16 @@ def list_runs(store: Store) -> list[RunSummary]:
     return run_summaries(store) or _refuse_empty(store)
 
 
-def find_run(store: Store, wanted: str | None) -> str:
+def find_run(store: Store, wanted: str | None, with_empty: bool = False) -> str:
     """The id of the run whose id is `wanted`, or alone begins or ends with it; the newest for None.
 
-    The end of an id is the part behind its last `-`. Raises `StoreError` that names the runs it
-    could have been.
+    The newest is one with a valid trial, if there is one; `with_empty` takes any. The end of an id
+    is the part behind its last `-`. Raises `StoreError` that names the runs it could have been.
     """
     ids = run_ids(store) or _refuse_empty(store)
     if wanted is None:
-        return ids[0]
+        newest = (each.run_id for each in run_summaries(store) if with_empty or not each.is_empty)
+        return next(newest, ids[0])
     if wanted in ids:
         return wanted
     ending = [run_id for run_id in ids if short_id(run_id) == wanted]
@@ -82,6 +83,7 @@ def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str
 def state_text(run: RunSummary) -> str:
     """The state of a run, and whether it was measured elsewhere."""
     state = LISTED.get(run.state, run.state)
+    state = f"{state}, empty" if run.is_empty else state
     return f"{state}, imported" if run.imported else state
 
 

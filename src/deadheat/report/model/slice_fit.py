@@ -4,9 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
-from deadheat.measure.slices import TrialSlices, columns_of
 from deadheat.protocol import SliceProtocol
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
@@ -15,7 +13,7 @@ from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
-from deadheat.store.rows import PackedRows
+from deadheat.store.slices import PackedSlices, StoredSlice, TrialSlices, columns_of, slices_json
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -119,17 +117,17 @@ def _key(trials: Mapping[str, Sequence[TrialView]], controls: Sequence[str]) -> 
     return digest(chain(["slices", json.dumps([[*trials], controls, read])], packed))
 
 
-def _packed(slices: Sequence[Mapping[str, Any]]) -> bytes:
-    return slices.packed if isinstance(slices, PackedRows) else json.dumps([*slices]).encode()
+def _packed(slices: Sequence[StoredSlice]) -> bytes:
+    return slices.packed if isinstance(slices, PackedSlices) else slices_json(slices)
 
 
 def waits(trials: Sequence[TrialView]) -> tuple[int, int]:
     """The slices in which the client waited for its CPU, and all slices."""
     slices = [each for trial in trials for each in trial.slices]
-    return sum([bool(each.get("client_waited")) for each in slices]), len(slices)
+    return sum([each.client_waited for each in slices]), len(slices)
 
 
 def ended_at_s(trial: TrialView) -> float:
     """When a trial ended, since the run's start: its last slice, if it has slices."""
-    last = max([row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices], default=0.0)
+    last = max([each.at_s + (each.elapsed_s or 0.0) for each in trial.slices], default=0.0)
     return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Fixed, Settle, StoredProtocol
@@ -23,6 +23,7 @@ from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Conclusion, Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
+from deadheat.store.slices import StoredSlice
 from deadheat.workload import HELLO
 
 Aggregate = Literal["median", "mean", "best"]
@@ -56,7 +57,7 @@ class TrialView:
     elapsed_s: float | None = None  # measured
     client_busy_share: float | None = None  # of the busiest client thread
     too_short_to_gather_share: float | None = None  # of the client's waits; of slices alone
-    slices: Sequence[Mapping[str, Any]] = ()  # what a trial of slices is the sum of
+    slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     database_cpu_us_per_request: float | None = None  # of the workload's database
 
     @property
