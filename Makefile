@@ -6,7 +6,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 # would compile everything that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads site \
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads board \
 	clean
 
 run: build                 ## race eight real servers, and print the ranked table
@@ -101,8 +101,10 @@ wheel: page $(UV)          ## dist: the package for Linux, as a release has it
 	$(UV) tool run --from 'maturin[zig]==1.16.0' maturin build --release --locked --zig \
 		--compatibility manylinux2014 --out dist $(WHEEL_OPTIONS)
 
-site: build                ## the gallery of the runs in docs/results
-	$(UV) run deadheat site docs/results/*.deadheat -o target/site
+board: build               ## the board of the runs in docs/results
+	$(UV) run deadheat board write docs/results/workloads.deadheat \
+		--before docs/results/race-24-b.deadheat --before docs/results/race-24-a.deadheat \
+		-o target/board
 
 PAGE := src/deadheat/report/formats/page.html
 
