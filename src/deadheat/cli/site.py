@@ -40,7 +40,7 @@ from deadheat.store.listing import run_ids
 def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
     """It has an index, and a page per run, per server and per pair of servers. The pages need no
     network either. RUNS are bundles, or ids or unique prefixes of stored runs; the default is every
-    stored run. A second gallery in the same folder replaces the first.
+    stored run with a valid trial. A second gallery in the same folder replaces the first.
 
     \b
     Examples:
@@ -63,7 +63,8 @@ def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str
     if not runs:
         with stored(store_path) as store:
             for summary in list_runs(store):
-                yield store, summary.run_id
+                if not summary.is_empty:
+                    yield store, summary.run_id
     for run in runs:
         bundle = Path(run)
         if bundle.is_file():
