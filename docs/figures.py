@@ -6,7 +6,8 @@ In README.md and the documents of `NAMES`, the block between `<!-- figures: COMM
 `<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository, and that of
 `<!-- markdown: COMMAND -->` the same without a fence. The store of that shell holds every bundle of
 docs/results. A document in docs/results is the output of the
-`deadheat audit` command in its heading; workloads.md is that of docs/workload_results.py.
+`deadheat audit` command in its heading; workloads.md is that of docs/workload_results.py, and
+boards.md that of boards.json, which has the readings of files that are not in this repository.
 """
 
 import os
@@ -24,6 +25,8 @@ RESULTS = ROOT / "docs" / "results"
 NAMES = ("evidence", "engine-design", "reliability", "reliability-faults", "cluster", "workloads")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
+BOARDS = RESULTS / "boards.md"
+OF_BOARDS = "deadheat audit docs/results/boards.json --format md"
 DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))
 
 BLOCK = re.compile(r"^<!-- (figures|markdown): (.+?) -->$\n(.*?)^<!-- end -->$", re.M | re.S)
@@ -97,6 +100,8 @@ def regenerate(path: Path, environment: dict[str, str]) -> str:
     try:
         if path == WORKLOADS:
             return output_of("python docs/workload_results.py --print", environment)
+        if path == BOARDS:
+            return output_of(OF_BOARDS, environment)
         return make(path.read_text(), environment)
     except FigureError as error:
         raise FigureError(f"{path.relative_to(ROOT)}: {error}") from error

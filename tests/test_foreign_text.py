@@ -10,7 +10,7 @@ from rich.table import Table
 
 from deadheat import report
 from deadheat.console import console
-from deadheat.foreign_text import escaped, printable
+from deadheat.foreign_text import escaped, printable, spreadsheet_cell
 from deadheat.output import echo, echo_json, echo_rendered
 from deadheat.report.formats.markdown import code, escape
 from tests.report.made import made_run
@@ -98,3 +98,9 @@ def test_every_command_prints_through_the_same_two_files() -> None:
     }
     assert not others
     assert _prints(SOURCE / "output.py")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", " =1", "\n=1", "＝1"])
+def test_bug_a_spreadsheet_took_a_name_for_a_formula(text: str) -> None:
+    assert spreadsheet_cell(text).startswith("'")
+    assert spreadsheet_cell("go-net-http") == "go-net-http"

@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
     *(
         "cli",
+        "boards",
         "serve",
         "audit",
         "cluster",

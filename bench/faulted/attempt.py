@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -15,15 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.faulted.matrix import FOR_GOOD, SPAN_S, Fault
+from bench.faulted.matrix import FOR_GOOD, LONG_STOP, SPAN_S, Fault
 from bench.faulted.processes import Traces, marked, parts
-from bench.faulted.sandbox import Sandbox
+from bench.faulted.sandbox import CATALOG, Sandbox
+from deadheat.host.agent.cgroup import cgroup_of
 
 HOOK = Path(__file__).with_name("hook.py")
 END_S_MAX = 120.0  # an undisturbed command takes 6 s
 LEAVE_S_MAX = 25.0  # for the processes that a killed command leaves
 SILENT_S = 4.0  # when a stopped agent counts as hung; 120 s without the hook
 STOP_S_MAX = 1.0
+LONG_STOP_S = 20.0
 WAIT_S = 0.5
 CODES = {0, 1, 3, 4, 130}  # docs/scripts.md
 
@@ -158,13 +161,22 @@ def _inject(
     outcome.delay_s = round(order.uniform(0, SPAN_S[fault.moment]), 4)
     while moments.wait_for(fault.moment, number):
         targets = [cli] if fault.part == "cli" else []
-        if fault.kind in ("signal", "regress") and not targets:
+        if fault.kind in ("signal", "regress", "escape") and not targets:
             targets = parts(cli)[fault.part]
         traces = Traces.of(cli) if fault.moment != "store" else None
         time.sleep(outcome.delay_s)
         inside = moments.is_open(fault.moment)
         if fault.kind in ("disk", "clock"):
             _change_machine(sandbox, fault)
+        elif fault.kind == "twin":
+            outcome.failures += _run_twin(sandbox, number)
+        elif fault.kind == "files":
+            if not _take_descriptors(cli):
+                return None
+        elif fault.kind == "escape":
+            if not targets or not _move_out(order.choice(targets)):
+                number += 1
+                continue
         elif not targets or not _send(order.choice(targets), fault.signal, order):
             number += 1
             continue
@@ -180,12 +192,53 @@ def _change_machine(sandbox: Sandbox, fault: Fault) -> None:
         sandbox.step_clock(3600 if fault.signal == "+1 h" else -3600)
 
 
+def _take_descriptors(pid: int) -> bool:
+    """Give the command no more descriptors; False if it has ended."""
+    try:
+        held = [int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir()]
+        most = max(held) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+    except (ProcessLookupError, FileNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _move_out(pid: int) -> bool:
+    """Move a process out of its cgroup, as a server of root's can; False if it has ended."""
+    home = Path(cgroup_of("self") or "/")
+    root = next(path for path in (home, *home.parents) if path.is_mount())
+    try:
+        (root / "cgroup.procs").write_text(str(pid))
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _run_twin(sandbox: Sandbox, number: int) -> list[str]:
+    """Another race on this machine, in the middle of the first one; it has to go on to its end."""
+    protocol = CATALOG / "protocols" / "faults.toml"
+    store = sandbox.root / f"twin-{number}.sqlite"
+    words = ["run", "alpha", "beta", "--protocol", str(protocol), "--store", str(store)]
+    command = [sys.executable, "-c", "from deadheat.cli import main; main()", *words]
+    done = subprocess.run(
+        command,
+        env=sandbox.environment,
+        cwd=sandbox.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=END_S_MAX,
+    )
+    wrong = done.returncode not in CODES or "Traceback" in done.stderr
+    return [f"twin: exit code {done.returncode}: {_tail(done.stderr)}"] if wrong else []
+
+
 def _send(pid: int, name: str, order: random.Random) -> bool:
     """Send the signal; False if the process has ended."""
     try:
         os.kill(pid, getattr(signal.Signals, f"SIG{name.split()[0]}"))
-        if name == "STOP":
-            time.sleep(order.uniform(0.02, STOP_S_MAX))
+        if name in ("STOP", LONG_STOP):
+            time.sleep(LONG_STOP_S if name == LONG_STOP else order.uniform(0.02, STOP_S_MAX))
             os.kill(pid, signal.SIGCONT)
     except ProcessLookupError:
         return False
@@ -217,7 +270,9 @@ def _misbehavior(outcome: Outcome, fault: Fault | None) -> list[str]:
             break
     codes = CODES
     if fault is not None and fault.part == "cli" and (fault.signal == "KILL" or not outcome.inside):
-        codes = CODES | {-getattr(signal.Signals, f"SIG{fault.signal}")}  # or it was over
+        codes = CODES | {
+            -getattr(signal.Signals, f"SIG{fault.signal.split()[0]}")
+        }  # or it was over
     if outcome.code is not None and outcome.code not in codes:
         failures.append(f"exit code {outcome.code}: {_tail(outcome.stderr)}")
     return failures

@@ -9,6 +9,8 @@ STARTED = MOMENTS[1:]
 ENDING = ("KILL", "TERM", "INT", "HUP")
 FOR_GOOD = "STOP for good"
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
+LONG_STOP = "STOP 20 s"
+KINDS = ("regress", "disk", "clock", "files", "twin", "escape")  # and signal
 SPAN_S = {  # about how long a moment lasts: a fault comes after a random part of it
     "build": 0.35,
     "start": 0.25,
@@ -32,7 +34,7 @@ class Fault:
     def kind(self) -> str:
         """The sandbox that it needs."""
         word = self.target.split()[0]
-        return word if word in ("regress", "disk", "clock") else "signal"
+        return word if word in KINDS else "signal"
 
     @property
     def part(self) -> str:
@@ -50,6 +52,11 @@ def faults() -> list[Fault]:
     moments = ("build", "slice", "store")
     for part in ("cli", "agent"):
         listed += [Fault(f"regress {part}", s, m) for s in ("KILL", "TERM", "INT") for m in moments]
+    listed += [Fault(part, LONG_STOP, "slice") for part in ("cli", "agent", "engine", "master")]
+    for part in ("master", "worker", "engine"):
+        listed += [Fault(f"escape {part}", "leaves", m) for m in STARTED]
+    listed += [Fault("files", "none left", m) for m in STARTED]
+    listed += [Fault("twin", "run", m) for m in ("start", "slice", "store")]
     listed += [Fault("disk", "full", m) for m in MOMENTS]
     listed += [Fault("clock", s, m) for s in ("+1 h", "-1 h") for m in ("start", "slice", "store")]
     return listed

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.faulted.processes import MARK
+from deadheat.host.agent.cgroup import cgroup_of
 from deadheat.load import find_engine
 
 HERE = Path(__file__).parent
@@ -95,7 +96,7 @@ class Sandbox:
 
 @contextmanager
 def sandbox(root: Path, kind: str) -> Iterator[Sandbox]:
-    """A sandbox for faults of one kind: signal, regress, disk, clock."""
+    """A sandbox for faults of one kind: see `matrix.KINDS`."""
     clock = root / "offset" if kind == "clock" else None
     made = Sandbox(root, uuid.uuid4().hex, kind == "disk", clock)
     for folder in (made.home, made.temporary):
@@ -119,6 +120,8 @@ def refusal(kind: str) -> str | None:
     """Why this machine cannot have a sandbox of this kind; None if it can."""
     if kind == "disk" and os.geteuid() != 0:
         return "a small disk needs root"
+    if kind == "escape" and (os.geteuid() != 0 or cgroup_of("self") is None):
+        return "leaving a cgroup needs root and cgroups v2"
     tool = {"clock": "cc", "regress": "git"}.get(kind)
     return f"{tool} is not installed" if tool and shutil.which(tool) is None else None
 

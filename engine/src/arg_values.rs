@@ -1,5 +1,6 @@
 //! The values of options, read from text.
 
+use std::io::Read;
 use std::str::FromStr;
 
 use crate::backend::Backend;
@@ -67,9 +68,19 @@ pub(crate) fn header(value: &str) -> Result<(String, String)> {
     Ok((token(name)?, content.trim().to_owned()))
 }
 
+/// A device or a pipe may never end.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
 pub(crate) fn text_or_file(value: &str) -> Result<Vec<u8>> {
-    match value.strip_prefix('@') {
-        Some(path) => std::fs::read(path).map_err(|error| Error::usage(format!("{path}: {error}"))),
-        None => Ok(value.as_bytes().to_vec()),
+    let Some(path) = value.strip_prefix('@') else {
+        return Ok(value.as_bytes().to_vec());
+    };
+    let refused = |error: std::io::Error| Error::usage(format!("{path}: {error}"));
+    let mut content = Vec::new();
+    let file = std::fs::File::open(path).map_err(refused)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut content).map_err(refused)?;
+    match content.len() as u64 > FILE_BYTES_MAX {
+        true => Err(Error::usage(format!("{path}: expected at most {FILE_BYTES_MAX} bytes"))),
+        false => Ok(content),
     }
 }

@@ -4,13 +4,17 @@ use crate::classes::MalformedKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Size { digits: u8 },
+    Size {
+        digits: u8,
+    },
     Extension,
     SizeEnd,
     Data,
     DataEnd,
     DataEndLf,
     TrailerStart,
+    /// A trailer line before its colon.
+    TrailerName,
     Trailer,
     LastLf,
 }
@@ -84,7 +88,14 @@ impl Chunked {
             (State::TrailerStart | State::LastLf, b'\n') => return Ok(true),
             (State::LastLf, _) => return Err(MalformedKind::Trailer),
             (State::Trailer, b'\n') => State::TrailerStart,
-            (State::TrailerStart | State::Trailer, _) => self.lengthen(State::Trailer)?,
+            (State::TrailerStart, b':') | (State::TrailerName, b'\n') => {
+                return Err(MalformedKind::Trailer);
+            }
+            // A line that begins with a blank continues the value of the line before.
+            (State::TrailerStart, b' ' | b'\t')
+            | (State::Trailer, _)
+            | (State::TrailerName, b':') => self.lengthen(State::Trailer)?,
+            (State::TrailerStart | State::TrailerName, _) => self.lengthen(State::TrailerName)?,
             (State::Data, _) => unreachable!("data is taken in whole pieces"),
         };
         Ok(false)

@@ -85,6 +85,8 @@ named! {
         BadLength = "bad_length",
         /// Two Content-Length values that differ.
         LengthConflict = "length_conflict",
+        /// Two media types that differ.
+        TypeConflict = "type_conflict",
         /// Content-Length beside Transfer-Encoding.
         LengthAndEncoding = "length_and_encoding",
         /// Transfer-Encoding in a response of HTTP/1.0, or `chunked` before another coding.

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::null_server::{NullServer, NullServerConfig};
-use crate::output::{say, to_json};
+use crate::output::{say, to_json, warn};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::{
@@ -40,7 +40,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("deadheat-load: {error}");
+            warn(&format!("deadheat-load: {error}"));
             ExitCode::from(error.exit_code())
         }
     }
@@ -103,7 +103,8 @@ fn finish(config: &Config, document: &Document) -> Result<u8> {
 fn verdict(document: &Document) -> u8 {
     let count = |class: &Class| document.classes.get(class.name()).copied().unwrap_or(0);
     let mut errors = Class::ALL.iter().filter(|class| class.is_server_error()).map(count);
-    let stray = document.connections.unsolicited_idle > 0;
+    let connections = &document.connections;
+    let stray = connections.unsolicited_idle > 0 || connections.unclosed > 0;
     // If the drain is shorter than the timeout, a silent server has only unfinished requests.
     let silent = document.connections.served == 0 && count(&Class::Unfinished) > 0;
     match () {
@@ -118,7 +119,7 @@ fn verdict(document: &Document) -> u8 {
 fn serve_nothing(config: &NullServerConfig) -> Result<u8> {
     signals::install();
     let server = NullServer::bind(config)?;
-    eprintln!("listening on {}", server.local_address()?);
+    warn(&format!("listening on {}", server.local_address()?));
     let counts = server.run(|| signals::received() > 0)?;
     say(&to_json(&counts))?;
     Ok(0)

@@ -14,6 +14,9 @@ pub(crate) struct ConnectionStats {
     pub failed_without_request: u64,
     /// Connections that received bytes without a request in flight.
     pub unsolicited_idle: u64,
+    /// Connections that the server kept open after it had announced their close: for a second, or
+    /// for half of one at the end of a load.
+    pub unclosed: u64,
     /// Requests lost on kept connections that the server may have been closing.
     pub stale_reuse: u64,
 }
@@ -26,6 +29,7 @@ impl ConnectionStats {
         self.closed_by_client += other.closed_by_client;
         self.failed_without_request += other.failed_without_request;
         self.unsolicited_idle += other.unsolicited_idle;
+        self.unclosed += other.unclosed;
         self.stale_reuse += other.stale_reuse;
     }
 }

@@ -153,6 +153,7 @@ pub(crate) struct ConnectionsPart {
     pub closed_by_client: u64,
     pub failed_without_request: u64,
     pub unsolicited_idle: u64,
+    pub unclosed: u64,
     pub stale_reuse: u64,
     /// Segments that the client sent again, from the connects to the end of the drain.
     pub retransmits: Option<u64>,

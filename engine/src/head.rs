@@ -72,7 +72,13 @@ pub(crate) fn parse_head(
         || fields.close
         || (old && !fields.keep_alive)
         || status == 101;
-    Ok(Some(Head { status, framing, closes, media_type: fields.media_type, bytes }))
+    Ok(Some(Head {
+        status,
+        framing,
+        closes,
+        media_type: fields.media_type.unwrap_or_default(),
+        bytes,
+    }))
 }
 
 fn kind_of(error: httparse::Error) -> MalformedKind {
@@ -92,7 +98,7 @@ struct Fields<'b> {
     encoding: Option<Encoding>,
     close: bool,
     keep_alive: bool,
-    media_type: &'b [u8],
+    media_type: Option<&'b [u8]>,
 }
 
 #[derive(PartialEq)]
@@ -113,7 +119,7 @@ impl<'b> Fields<'b> {
                 fields.close |= has_token(header.value, b"close");
                 fields.keep_alive |= has_token(header.value, b"keep-alive");
             } else if header.name.eq_ignore_ascii_case("content-type") {
-                fields.media_type = media_type(header.value);
+                fields.add_media_type(media_type(header.value))?;
             }
         }
         Ok(fields)
@@ -133,6 +139,14 @@ impl<'b> Fields<'b> {
             }
         }
         Ok(())
+    }
+
+    /// A repeated value may only differ in its parameters.
+    fn add_media_type(&mut self, value: &'b [u8]) -> Result<(), MalformedKind> {
+        match self.media_type.replace(value) {
+            Some(other) if !other.eq_ignore_ascii_case(value) => Err(MalformedKind::TypeConflict),
+            _ => Ok(()),
+        }
     }
 
     fn add_encoding(&mut self, value: &[u8]) -> Result<(), MalformedKind> {

@@ -1,4 +1,4 @@
-//! Output to standard output.
+//! Output to standard output and standard error.
 
 use std::io::Write;
 
@@ -10,6 +10,11 @@ use crate::error::{Error, Result};
 pub(crate) fn say(line: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::system("stdout"))
+}
+
+/// Prints a line to standard error. One that is closed or full has no place for an error.
+pub(crate) fn warn(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Encodes plain data as JSON.

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::message::{Message, Outcome};
+use crate::output::{say, to_json};
 use crate::plan::Plan;
 use crate::series::Row;
 use crate::shard::{Shard, share};
@@ -76,7 +77,8 @@ pub(crate) fn run_as_child(config: &Config, plan: &Plan) -> Result<()> {
 }
 
 fn print_line(line: &Line) {
-    println!("{}", serde_json::to_string(line).expect("lines are plain data"));
+    // The parent reads until its child ends, so it sees that a line is missing.
+    let _ = say(&to_json(line));
 }
 
 /// Runs one process per shard; `agree` returns the start time, when all are connected.

@@ -217,6 +217,7 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
         closed_by_client: run.stats.closed_by_client,
         failed_without_request: run.stats.failed_without_request,
         unsolicited_idle: run.stats.unsolicited_idle,
+        unclosed: run.stats.unclosed,
         stale_reuse: run.stats.stale_reuse,
         retransmits: run.losses.map(|losses| losses.retransmits),
         spurious_retransmits: run.losses.and_then(|losses| losses.spurious),

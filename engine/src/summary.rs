@@ -145,6 +145,7 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
             "requests lost on connections that the server may have been closing (stale reuse)",
         ),
         (part.unsolicited_idle, "connections with unsolicited bytes"),
+        (part.unclosed, "connections that stayed open after their announced close"),
         (part.failed_without_request, "failed connects without a request"),
         (
             part.retransmits.unwrap_or(0).saturating_sub(part.spurious_retransmits.unwrap_or(0)),

@@ -1,7 +1,10 @@
 """The console of all commands: it prints foreign text without escape sequences, in any encoding."""
 
 import os
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import IO, Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -27,6 +30,25 @@ class _PlainTextConsole(Console):
                 yield segment
 
 
+class _Unfailing:
+    """A stream whose errors are nobody's business: what it shows changes no result."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+
 def console(*, stderr: bool = False, width: int | None = None, styled: bool = True) -> Console:
     """A console for the terminal, or for `width` columns, without automatic highlighting.
 
@@ -34,6 +56,7 @@ def console(*, stderr: bool = False, width: int | None = None, styled: bool = Tr
     """
     return _PlainTextConsole(
         stderr=stderr,
+        file=cast("IO[str]", _Unfailing(sys.stderr)) if stderr else None,
         width=width,
         highlight=False,
         color_system="auto" if styled and not os.environ.get("NO_COLOR") else None,

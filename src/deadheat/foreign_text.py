@@ -11,6 +11,7 @@ import unicodedata
 HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 KEPT = "\n\t"
 LINE_MAX = 300
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def escaped(text: str, kept: str = "") -> str:
@@ -26,6 +27,12 @@ def escaped(text: str, kept: str = "") -> str:
 def printable(text: str) -> str:
     """The text with its line breaks and tabs, and every other hidden character escaped."""
     return escaped(text, KEPT)
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A text as a cell of CSV: with an apostrophe where a spreadsheet would read a formula."""
+    shown = printable(text)
+    return f"'{shown}" if shown.lstrip(" \n").startswith(FORMULA_SIGNS) else shown
 
 
 def one_line(text: str, longest: int = LINE_MAX) -> str:

@@ -5,6 +5,8 @@
 
 import json
 import os
+import sys
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import click
@@ -12,9 +14,27 @@ import click
 from deadheat.foreign_text import printable
 
 
+def open_closed_outputs() -> None:
+    """Let closed standard streams lead to nowhere.
+
+    Otherwise the next file that is opened gets their number, and what is printed goes into it.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(nowhere := os.open(os.devnull, os.O_RDWR), number)
+            if nowhere != number:
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
 def echo(text: object = "", *, err: bool = False, newline: bool = True, **style: Any) -> None:
     """Print a text; `style` are the options of `click.style` for all of it."""
-    click.secho(printable(str(text)), err=err, nl=newline, color=color(), **style)
+    # A standard error that is full or broken has no place for an error, and changes no result.
+    with suppress(OSError) if err else nullcontext():
+        click.secho(printable(str(text)), err=err, nl=newline, color=color(), **style)
 
 
 def print_error(message: str, hint: str | None) -> None:

@@ -122,3 +122,16 @@ def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
     exit_code = process.wait()
     assert not failure.exists(), failure.read_text()
     assert (exit_code, interrupted.exists()) == (0, True)
+
+
+def test_deadheat_without_memory_ends_with_an_error() -> None:
+    code = (
+        "from deadheat import cli\n"
+        "def command(**_):\n"
+        "    raise MemoryError\n"
+        "cli.cli.main = command\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == ExitCode.FAILED
+    assert done.stderr.startswith("error: deadheat has no memory left\n  hint: ")

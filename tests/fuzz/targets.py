@@ -3,6 +3,7 @@
 Each input is read without any exception except a `DeadheatError`, without opening a file elsewhere.
 """
 
+import io
 import json
 import lzma
 import re
@@ -26,12 +27,16 @@ from deadheat.campaign.schedule import outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable
+from deadheat.host import HostError
+from deadheat.host.replies import lines_of, replies
 from deadheat.measure.response import read_responses
 from deadheat.protocol import AloneProtocol, SearchProtocol, load_protocol
 from deadheat.protocol.figures import read_figures
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
+from deadheat.workload.curl import read_curl
+from deadheat.workload.recorded import read_har, workload_text
 from tests.audit.made import contender, replay
 from tests.fuzz.inputs import HOSTILE, HOSTILE_TEXTS, Edit, edited, edits, files
 from tests.report.made import made_run
@@ -48,6 +53,37 @@ RESPONSES = (
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello" * 2,
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.0 200 OK\r\n\r\nhello",
+)
+REPLIES = (
+    b'{"id": 0, "ok": {"containment": "cgroup-v2"}}\n{"id": 1, "ok": null}\n',
+    b'{"id": 0, "error": {"message": "x", "hint": null}}\n',
+    b'{"id": 2, "ok": {"received": "", "closed": true, "in_time": true}}\n',
+    b"{ Welcome to host }\n",
+)
+HAR = json.dumps(
+    {
+        "log": {
+            "entries": [
+                {
+                    "request": {
+                        "method": "POST",
+                        "url": "http://a.test/items?page=2&state=%7B%22a%22%3A1%7D",
+                        "headers": [{"name": "Content-Type", "value": "application/json"}],
+                        "postData": {
+                            "mimeType": "application/json",
+                            "text": '{"a": "{\\"b\\":1}"}',
+                        },
+                    },
+                    "response": {"status": 200, "content": {"mimeType": "text/plain"}},
+                }
+            ]
+        }
+    },
+    indent=1,
+).encode()
+CURLS = (
+    b"curl 'http://a.test/x?y=1' -H 'Accept: text/plain' --data-raw $'it\\'s\\u00e9' -XPUT",
+    b"curl -G a.test --data-urlencode 'q=a b' -u me:you -b id=1 --json '{}' -H @file",
 )
 OF_RESPONSES = (
     *(b"\r\n", b": ", b"\0", b"chunked", b"-1", b";", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
@@ -128,6 +164,28 @@ def check_figures(content: bytes, folder: Path) -> None:
 def check_response(content: bytes, _: Path) -> None:
     for method in ("GET", "HEAD"):
         repr(read_responses(content, method))
+
+
+def check_replies(content: bytes, _: Path) -> None:
+    banner: list[str] = []
+    with suppress(DeadheatError):
+        for reply in replies(lines_of(io.BytesIO(content), 1 << 16), banner):
+            assert isinstance(reply.number, int)
+            if reply.error is not None:
+                printable(str(HostError(reply.error["message"] or "", reply.error["hint"])))
+
+
+def check_har(content: bytes, folder: Path) -> None:
+    path = folder / "recorded.har"
+    path.write_bytes(content)
+    with suppress(DeadheatError):
+        workload_text("paper", "x", read_har(path)).text.encode()
+
+
+def check_curl(content: bytes, _: Path) -> None:
+    with suppress(DeadheatError):
+        recorded = read_curl(content.decode(errors="surrogateescape"))
+        workload_text("paper", "x", [recorded]).text.encode()
 
 
 def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
@@ -242,6 +300,16 @@ TARGETS = {
         check_response,
         150,
     ),
+    "replies": Target(
+        st.one_of(
+            st.builds(edited, st.sampled_from(REPLIES), edits()),
+            st.lists(st.sampled_from((*REPLIES, *HOSTILE)), max_size=8).map(b"".join),
+        ),
+        check_replies,
+        150,
+    ),
+    "hars": Target(files(HAR), check_har, 80),
+    "curls": Target(files(*CURLS), check_curl, 80),
     "bundles": Target(edits(), check_bundle, 12),
     "bundle-pages": Target(edits(same_length=True), check_bundle_pages, 10),
     "bundle-values": Target(

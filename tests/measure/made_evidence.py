@@ -31,6 +31,7 @@ def sample(
         network=counters | dict(network or {}),
         pressure_cpu_us=None,
         memory_available_bytes=1 << 33,
+        throttled=0,
     )
 
 

@@ -55,6 +55,7 @@ def test_good_open_loop_trial_passes_all_its_gates() -> None:
         ("client_wait", evidence({"run_wait_share": 0.06})),
         ("ceiling", evidence(ceiling_per_s=14_000.0)),
         ("steal", evidence(last=sample(1.0, {"steal": 5}))),
+        ("throttled", evidence(last=replace(sample(1.0), throttled=1))),
         ("neighbor", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
         ("frequency", evidence(clock_khz=(2_900_000, 3_000_000), clock_khz_max=3_110_000.0)),
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),

@@ -9,7 +9,7 @@ from deadheat.host.fake import FakeHost
 from deadheat.load import Engine
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.gates.judge import judge_block, judge_load_host
 from deadheat.measure.world import LoadSide, World
 from tests.measure.made_evidence import codes, evidence, gate_of, sample
 
@@ -113,3 +113,19 @@ def test_neighbor_ignores_a_generator_on_another_host() -> None:
 
 def test_neighbor_needs_the_server_in_both_samples() -> None:
     assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
+
+
+def test_a_quota_that_stopped_the_host_fails_its_gate_by_side() -> None:
+    first, last = (replace(sample(at_s), throttled=n) for at_s, n in ((0.0, 3), (1.0, 5)))
+    read = gate_of("throttled", evidence(samples=[first, last]))
+    assert (read.passed, read.reading) == (False, 2)
+    assert "stopped the server and the client" in read.advice
+    apart = gate_of("throttled", evidence(samples=[first, last], beside=False))
+    assert "stopped the server:" in apart.advice
+    loads = judge_load_host(evidence(samples=[first, last], loads_only=True), True)
+    (of_load_host,) = [gate for gate in loads if gate.code == "throttled"]
+    assert of_load_host.advice.startswith("on the load host: a CPU quota")
+    assert "stopped the client:" in of_load_host.advice
+    assert gate_of("throttled", evidence(samples=[first, first])).passed
+    unlimited = replace(first, throttled=None)
+    assert "throttled" not in codes(evidence(samples=[unlimited, unlimited]))

@@ -288,3 +288,41 @@ def test_rejects_a_truncated_bundle(bundle: Path) -> None:
 def test_names_a_missing_bundle(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"), open_bundle(tmp_path / "none"):
         pass
+
+
+def test_bug_a_bundle_of_zeros_unpacked_to_4_gib(bundle: Path, tmp_path: Path) -> None:
+    """Its first page says how long it is, so nothing after that is unpacked."""
+    head = lzma.decompress(bundle.read_bytes())
+    packed = lzma.LZMACompressor(preset=0)
+    parts = [packed.compress(head), *(packed.compress(bytes(1 << 20)) for _ in range(200))]
+    padded = tmp_path / "padded.deadheat"
+    padded.write_bytes(b"".join([*parts, packed.flush()]))
+    with (
+        pytest.raises(StoreError, match=r"more than the .* that it announces"),
+        open_bundle(padded),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("pages", "reason"),
+    [
+        (1 << 31, "unpacks to more than 4 GiB"),
+        (1 << 16, "nearly all of it is zeros"),
+        (1, "more than the 4,096 bytes that it announces"),
+        (1 << 8, "shorter than it announces"),
+    ],
+)
+def test_a_wrong_page_count_ends_the_unpacking(
+    bundle: Path, tmp_path: Path, pages: int, reason: str
+) -> None:
+    plain = bytearray(lzma.decompress(bundle.read_bytes()))
+    plain[28:32] = pages.to_bytes(4, "big")
+    if pages == 1 << 16:
+        plain += bytes(pages * 4096 - len(plain))
+    if pages == 1 << 8:
+        plain = plain[: pages * 4096 // 2]
+    changed = tmp_path / "changed.deadheat"
+    changed.write_bytes(lzma.compress(bytes(plain), preset=0))
+    with pytest.raises(StoreError, match=reason), open_bundle(changed):
+        pass

@@ -4,6 +4,7 @@ import json
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner, Result
@@ -135,6 +136,8 @@ def test_never_overwrites_a_file_nor_takes_the_name_of_the_default_workload(
         ('{"log": {}}', "it lacks 'entries'"),
         ('{"log": {"entries": []}}', "expected requests by http, got none"),
         ('{"log": {"entries": [{"request": 1}]}}', "expected a HAR file"),
+        ('{"log": {"entries": [], "\\ud800": 1}}', "half a surrogate pair"),
+        ('{"log": {"entries": [{"comment": ["a\\udfff"]}]}}', "half a surrogate pair"),
     ],
 )
 def test_rejects_what_is_no_har_file(tmp_path: Path, content: str, cause: str) -> None:
@@ -174,6 +177,9 @@ def test_reads_curl_commands(command: str, method: str, url: str, body: str | No
         ("curl ftp://a.test", "expected http or https"),
         ("curl http://a.test -d @secrets.json", "reads a file"),
         ("curl http://a.test -F a=b", "-F cannot be imported"),
+        ("curl http://a.test -H @headers.txt", "-H @headers.txt reads a file"),
+        ("curl http://a.test --header=@headers.txt", "--header @headers.txt reads a file"),
+        ("curl http://a.test -d $'\\ud800'", "half a surrogate pair"),
     ],
 )
 def test_rejects_other_commands(command: str, cause: str) -> None:
@@ -221,3 +227,36 @@ def test_a_body_of_an_unknown_kind_with_a_secret_is_not_kept() -> None:
         "a=1",
         ["pwd"],
     )
+
+
+def imported_text(headers: list[tuple[str, str]], url: str = "http://a.test/") -> str:
+    return workload_text("a", "b", [Recorded("GET", url, headers)]).text
+
+
+def test_bug_secrets_in_unusual_headers_were_kept() -> None:
+    """No rule tells a key from a name, so only headers that hold none are kept."""
+    text = imported_text(
+        [
+            ("X-Shop", "hunter2hunter2"),
+            ("Ocp-Apim-Subscription", "s3cr3t-sub"),
+            ("Accept", "application/json"),
+            ("Content-Language", "en-US, de-DE"),
+            ("X-Version", "2"),
+        ]
+    )
+    assert "hunter2" not in text
+    assert "s3cr3t" not in text
+    for kept in ("application/json", "en-US, de-DE", "X-Version"):
+        assert kept in text
+
+
+def test_bug_secrets_in_json_inside_a_text_were_kept() -> None:
+    inner = json.dumps({"user": {"password": "hunter2"}, "page": 2})
+    body = json.dumps({"event": inner, "deep": json.dumps([inner])})
+    cleaned, names = body_without_secrets(body, "application/json")
+    assert cleaned is not None
+    assert "hunter2" not in cleaned
+    assert names == ["password", "password"]
+    assert json.loads(json.loads(cleaned)["event"])["page"] == 2
+    for query in (f"state={quote(inner)}", f"state={quote(quote(inner))}&page=1"):
+        assert "hunter2" not in imported_text([], f"http://a.test/?{query}")

@@ -28,9 +28,21 @@ pub(super) fn chunked_body(reader: &mut Reader) -> Result<Vec<u8>, Rest> {
         if reader.ends_line(byte, MalformedKind::Trailer)? {
             return Ok(body);
         }
+        if byte == b':' {
+            return Err(Rest::Malformed(MalformedKind::Trailer));
+        }
         count(&mut extra)?;
-        while reader.byte()? != b'\n' {
+        let mut has_name = matches!(byte, b' ' | b'\t');
+        loop {
+            let byte = reader.byte()?;
+            if byte == b'\n' {
+                break;
+            }
             count(&mut extra)?;
+            has_name |= byte == b':';
+        }
+        if !has_name {
+            return Err(Rest::Malformed(MalformedKind::Trailer));
         }
     }
 }

@@ -22,7 +22,15 @@ pub(super) fn framing(head: &Head, to_head_request: bool) -> Result<Framing, Mal
     // Header lines are checked in order; the first fault is the kind.
     let mut length = None;
     let mut codings = Vec::new();
+    let mut media_type = None;
     for (name, list) in &head.headers {
+        if name == b"content-type" {
+            let value = list.split(|byte| *byte == b';').next().unwrap_or(b"");
+            let value = value.trim_ascii().to_ascii_lowercase();
+            if media_type.replace(value.clone()).is_some_and(|other| other != value) {
+                return Err(MalformedKind::TypeConflict);
+            }
+        }
         for element in list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             match &name[..] {
                 b"content-length" => {

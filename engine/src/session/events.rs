@@ -153,6 +153,7 @@ impl Session<'_> {
             self.open_failed(slot, libc::ETIMEDOUT, now_ns);
             return Action::Close;
         }
+        self.stats.unclosed += u64::from(connection.state == State::Lingering);
         let class = match connection.first_byte_ns > 0 {
             true => Class::TimeoutBody,
             false => Class::TimeoutFirstByte,

@@ -17,6 +17,8 @@ use crate::template::Template;
 
 /// Time limit of a close that the server announced.
 const LINGER_NS: u64 = 1_000_000_000;
+/// At the end of a load, an announced close that is late by this much counts as missing.
+const CLOSE_DUE_NS: u64 = LINGER_NS / 2;
 
 /// A shorter stretch without an answer is no pause; the scheduler makes such ones.
 pub(crate) const LEAST_GAP_NS: u64 = 4_000_000;
@@ -352,6 +354,9 @@ impl<'p> Session<'p> {
             let action = if connection.is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
                 self.timed_out(slot, now_ns)
             } else if connection.in_flight() > 0 || connection.state == State::Lingering {
+                let is_late = now_ns.saturating_sub(connection.since_ns) >= CLOSE_DUE_NS;
+                let unclosed = connection.state == State::Lingering && is_late;
+                self.stats.unclosed += u64::from(unclosed);
                 self.lose(slot, Class::Unfinished, Class::Unfinished, now_ns);
                 self.shut(slot, now_ns, false)
             } else {

@@ -187,6 +187,7 @@ fn summary_has_everything_that_decides_the_exit_code() {
     tally.status_codes.insert(503, 6);
     let stats = ConnectionStats {
         unsolicited_idle: 2,
+        unclosed: 7,
         failed_without_request: 3,
         stale_reuse: 4,
         ..ConnectionStats::default()
@@ -198,6 +199,7 @@ fn summary_has_everything_that_decides_the_exit_code() {
         "    errno 113                5  No route to host",
         "    status 503               6\n",
         "  2 connections with unsolicited bytes\n",
+        "  7 connections that stayed open after their announced close\n",
         "  3 failed connects without a request\n",
         "  4 requests lost on connections that the server may have been closing (stale reuse)\n",
         "  LIMIT served: 0.000, allowed 1.000;",

@@ -172,6 +172,17 @@ fn unsolicited_bytes_on_idle_connections() {
     assert_eq!(exit, 3);
 }
 
+/// Bug: the engine waited a second for each close, and the result was ok.
+#[test]
+fn an_announced_close_that_does_not_come() {
+    let bytes = GOOD.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    let server = Server::start(move |_| Reply::new(bytes.clone(), Then::Hang, "kept"));
+    let (document, exit) = load(&server.url(), &["-d", "1500ms"]);
+    let unclosed = document["connections"]["unclosed"].as_u64().unwrap();
+    assert!(unclosed > 0, "{}", document["connections"]);
+    assert_eq!(exit, 3);
+}
+
 #[test]
 fn silent_server_is_an_error_before_the_timeout() {
     let server = after_preflight(|_| Reply::new("", Then::Hang, "fault"));

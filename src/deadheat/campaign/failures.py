@@ -21,7 +21,10 @@ from deadheat.store import TrialRecord
 
 # The gates that read the machine, the client's CPU or the link. A server cannot help them.
 OF_THE_MACHINE = frozenset(
-    {"neighbor", "steal", "frequency", "client_wait", "send_lag", "retransmits", "network", "skew"}
+    {
+        *("neighbor", "steal", "throttled", "frequency", "client_wait", "send_lag"),
+        *("retransmits", "network", "skew"),
+    }
 )
 TRIALS_MAX = 10  # invalid ones in a row
 BLOCKS_MIN = 3  # that they spread over: one disturbance can fail all trials of a block

@@ -3,7 +3,11 @@
 import difflib
 import importlib
 import keyword
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,7 +15,7 @@ from click.shell_completion import CompletionItem
 from deadheat import __version__
 from deadheat.cli.endings import ExitCode, ending_as_interrupts
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable, UsageFault
-from deadheat.output import color, echo, print_error
+from deadheat.output import color, echo, open_closed_outputs, print_error
 
 GROUPS = {
     "Daily": {
@@ -46,7 +50,7 @@ GROUPS = {
         "completions": "Print the script that completes commands in a shell.",
     },
     "For maintainers": {
-        "audit": "Compare a stored replay with the published figures.",
+        "audit": "Audit published figures, of a replay or of a live board.",
         "calibrate": "Race copies of a server to test this machine's answers.",
         "containerfile": "Print a Containerfile that builds and starts a server.",
         "outdated": "List dependencies of servers that have a newer version.",
@@ -55,8 +59,32 @@ GROUPS = {
 SUMMARIES = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
+@contextmanager
+def _ending_without_reader() -> Iterator[None]:
+    """Exit as a shell reports SIGPIPE if nobody reads the output; click exits with 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is buffered
+        sys.exit(ExitCode.OUTPUT_CLOSED)
+
+
 class _Commands(click.Group):
     """Lists the commands in the order of `GROUPS`; imports a command's module when it is used."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        with _ending_without_reader():  # --help and --version print here
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _ending_without_reader():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*SUMMARIES]  # once `deadheat.cli.list` is imported, `list` here is that module
@@ -115,6 +143,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point. An error that the user can act on prints a message; exit codes: `ExitCode`."""
+    open_closed_outputs()
     try:
         with ending_as_interrupts():
             cli.main(prog_name="deadheat", standalone_mode=False, color=color())
@@ -136,6 +165,12 @@ def main() -> None:
         print_error(
             f"{error.filename or 'the output'}: {error.strerror}",
             "check the path, its permissions and the free disk space",
+        )
+        sys.exit(ExitCode.FAILED)
+    except MemoryError:
+        print_error(
+            "deadheat has no memory left",
+            "end other programs, then: deadheat resume; `deadheat doctor` shows the free memory",
         )
         sys.exit(ExitCode.FAILED)
     except LinkLost as error:

@@ -1,41 +1,53 @@
-"""`deadheat audit`: compares a stored replay with the published figures."""
+"""`deadheat audit`: a stored replay beside published figures, or the files of a live board."""
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from deadheat.audit.audit import audit
 from deadheat.audit.decay import decay_of, figures_if_any
-from deadheat.audit.page import FORMATS, Page, write
+from deadheat.audit.page import FORMATS as TEXT_FORMATS
+from deadheat.audit.page import Page, write
 from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
+from deadheat.boards import page as boards_page
+from deadheat.boards.adapters import read_boards
+from deadheat.boards.audit import audit_boards
+from deadheat.boards.checks.beside import read_names
+from deadheat.boards.own import own_run
+from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.stored import command_line, stored, write_output
+from deadheat.cli.values import Number
 from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
+from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.listing import latest_run_of
 
+BOARD_FILES = (".json", ".csv")
+
 
 @listed("audit")
-@click.argument("name", required=False)
-@click.argument("run", required=False)
+@click.argument("words", nargs=-1, metavar="[NAME [RUN] | FILE...]")
 @flag(
     "--format",
     "format_",
     section=Topic.OUTPUT,
-    type=click.Choice(FORMATS),
+    type=click.Choice(boards_page.FORMATS),
     default="text",
     show_default=True,
-    help="Output format.",
+    help="Output format; html is for FILE.",
 )
 @flag(
     "--against",
@@ -50,15 +62,37 @@ from deadheat.store.listing import latest_run_of
     type=FILE,
     help="Published table to compare with, in the columns of published/*.csv.",
 )
+@flag(
+    "--beside",
+    section=Topic.STORED_RUNS,
+    metavar="RUN",
+    help="Run of ours to compare the board with.",
+)
+@flag(
+    "--names",
+    section=Topic.STORED_RUNS,
+    type=FILE,
+    help="CSV with the columns board, entry and server.  [default: the one that comes with "
+    "deadheat]",
+)
+@flag(
+    "--cpus",
+    section=Topic.LIMITS,
+    type=Number(1, 4096),
+    metavar="N",
+    help="CPUs that a server of the board may use.  [default: what the board says]",
+)
 @flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(
-    name: str | None,
-    run: str | None,
+    words: tuple[str, ...],
     format_: str,
     against: str | None,
     table: Path | None,
+    beside: str | None,
+    names: Path | None,
+    cpus: int | None,
     output: Path | None,
     catalog: str | None,
     store_path: Path,
@@ -71,17 +105,36 @@ def command(
     run to compare with that table; the rows of the table are labels or names of the run's
     contenders.
 
+    FILE is a board's own: HttpArena's site/data/PROFILE.json, the-benchmarker's data.json or
+    data.min.json, TechEmpower's results.json, a CSV with the columns entry and rate_per_s, or the
+    JSON that this command wrote. Several files of one board are its editions. The audit says what
+    the board's noise is, what of its order survives it, and which figures cannot be right.
+
     \b
     Examples:
       deadheat audit kzmake-2018
       deadheat audit kzmake-2018 --format md -o docs/results/kzmake-2018.md
       deadheat audit --import blog.csv 20261120
       deadheat audit decay
+      deadheat audit data.min.json --format html -o board.html
     """
+    if any(_is_file(word) for word in words):
+        if against or table:
+            raise click.UsageError("--against and --import are for a replay, not for FILE")
+        paths = [Path(word) for word in words]
+        readings = _board_readings(paths, beside, names, cpus, store_path)
+        text = boards_page.write(readings, format_, [shlex.join(command_line())])
+        _show(text, format_, output, paths[0])
+        return
+    if beside or names or cpus or format_ not in TEXT_FORMATS:
+        raise click.UsageError("--beside, --names, --cpus and --format html need FILE")
+    if len(words) > 2:
+        raise click.UsageError(f"expected NAME and RUN, or FILE..., got {len(words)} names")
+    name, run = (*words, None, None)[:2]
     root = find_root(catalog)
     if name is None and table is None:
         raise DeadheatError(
-            "missing argument NAME: expected a replay protocol",
+            "missing argument NAME: expected a replay protocol, or the FILE of a board",
             f"available: {', '.join(_replays(root))}",
         )
     with _open(store_path, root, name if table is None else None) as store:
@@ -91,11 +144,43 @@ def command(
             replay = _replay_of(store, root, name, run)
         other = load_replay(store, find_run(store, against)) if against else None
         page = _page(store, replay, table, other, root)
-    text = write(page, format_, [" ".join(command_line())])
+    _show(write(page, format_, [" ".join(command_line())]), format_, output, store_path)
+
+
+def _show(text: str, format_: str, output: Path | None, source: Path) -> None:
     if output is not None:
-        write_output(output, text, store_path)
+        write_output(output, text, source)
         return
     echo_rendered(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode())
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word names a board's file and not a protocol or a run."""
+    return Path(word).suffix.lower() in BOARD_FILES
+
+
+def _board_readings(
+    paths: Sequence[Path],
+    beside: str | None,
+    names: Path | None,
+    cpus: int | None,
+    store_path: Path,
+) -> Readings:
+    written = [path for path in paths if is_readings(path)]
+    if written:
+        if len(paths) > 1 or beside or names or cpus:
+            raise click.UsageError(f"{written[0]}: readings stand alone, without other flags")
+        return read_readings(written[0])
+    boards = read_boards(paths, cpus)
+    options = ["--cpus", str(cpus)] if cpus else []
+    if beside is None:
+        if names is not None:
+            raise click.UsageError("--names needs --beside RUN")
+        return audit_boards(boards, options=options)
+    with stored(store_path) as store:
+        own = own_run(load_view(store, find_run(store, beside)))
+    listed_names = read_names(names) if names is not None else None
+    return audit_boards(boards, own, listed_names, [*options, "--beside", own.run_id])
 
 
 def _page(

@@ -147,6 +147,7 @@ class Sample:
     `usage` maps a process id to its `Usage`; it is read at both ends of a watch and at most once a
     second in between. `network` has the counters ListenDrops, ListenOverflows, RetransSegs,
     TCPTimeWaitOverflow, ifInDiscards and ifOutDiscards; `pressure_cpu_us` is PSI cpu some total.
+    `throttled` counts periods in which a CPU quota stopped the host; None without a quota.
     """
 
     at_s: float
@@ -156,6 +157,7 @@ class Sample:
     network: Mapping[str, int]
     pressure_cpu_us: int | None
     memory_available_bytes: int
+    throttled: int | None = None
 
 
 class Host(Protocol):

@@ -3,10 +3,11 @@
 import base64
 import collections
 import contextlib
-import io
 import itertools
 import json
 import math
+import os
+import signal
 import statistics
 import subprocess
 import threading
@@ -32,10 +33,13 @@ from deadheat.host import (
     Usage,
 )
 from deadheat.host.fingerprint import Fingerprint, Interface
+from deadheat.host.replies import BadReply, Reply, lines_of, replies
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 SILENT_S = 120.0  # more than the agent takes at most to answer, besides what a request allows it
 TICK_S = 1.0
+READER_S = 5.0  # from the end of the agent to that of its output, which another may hold open
+STDERR_LINE_BYTES_MAX = 1 << 12
 
 
 class AgentHost:
@@ -47,6 +51,9 @@ class AgentHost:
     each process tree whose `ProcessSpec` is limited; the defaults hold for the others. `preamble`
     goes to the command first; a line goes there each `heartbeat_s`, to show that this side lives.
     """
+
+    name = "this machine"
+    greeting_s = SILENT_S  # the agent has to begin within this time
 
     def __init__(
         self,
@@ -61,6 +68,8 @@ class AgentHost:
         self._greeting: Future[Any] = Future()
         self._replies: dict[int, Future[Any]] = {0: self._greeting}
         self._lock = threading.Lock()
+        self._banner: list[str] = []
+        self._broken: HostError | None = None  # why what the agent sent cannot be read
         self._stderr_lines: collections.deque[str] = collections.deque(maxlen=40)
         try:
             self._agent = subprocess.Popen(
@@ -68,9 +77,6 @@ class AgentHost:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
                 start_new_session=True,
             )
         except OSError as error:
@@ -81,11 +87,9 @@ class AgentHost:
         self._reply_reader.start()
         self._closed = threading.Event()
         try:
-            self._send_preamble(preamble)
-            if heartbeat_s is not None:
-                beating = threading.Thread(target=self._beat, args=(heartbeat_s,), daemon=True)
-                beating.start()
-            self._containment = str(self._await(self._greeting, SILENT_S)["containment"])
+            said = (preamble, heartbeat_s)
+            threading.Thread(target=self._send_preamble, args=said, daemon=True).start()
+            self._containment = self._greeted()
         except BaseException:
             with contextlib.suppress(HostError):  # the greeting says more
                 self.close()
@@ -237,18 +241,20 @@ class AgentHost:
         assert self._agent.stdin is not None
         self._closed.set()
         was_alive = self._agent.poll() is None
+        if not self._greeting.done():
+            self._kill()  # it may not read
         with contextlib.suppress(BrokenPipeError):
             self._agent.stdin.close()
         try:
             self._agent.wait(AGENT_END_DEADLINE_S)
         except subprocess.TimeoutExpired as error:
-            self._agent.kill()
+            self._kill()
             raise HostError(
                 f"the agent did not end within {AGENT_END_DEADLINE_S:.0f} s and was killed",
                 "its keeper ends the processes that are left",
             ) from error
-        self._reply_reader.join()
-        self._stderr_reader.join()
+        for reader in (self._reply_reader, self._stderr_reader):
+            reader.join(READER_S)
         if was_alive and self._agent.returncode:
             raise self._gone()
 
@@ -263,17 +269,36 @@ class AgentHost:
     ) -> None:
         self.close()
 
-    def _send_preamble(self, preamble: bytes) -> None:
-        assert isinstance(self._agent.stdin, io.TextIOWrapper)
-        with contextlib.suppress(BrokenPipeError):  # the greeting says why
-            self._agent.stdin.buffer.write(preamble)
-            self._agent.stdin.buffer.flush()
+    def _kill(self) -> None:
+        """Kill the agent, and what a program in its place has started.
+
+        The trees and the keeper have sessions of their own.
+        """
+        if self._agent.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._agent.pid, signal.SIGKILL)
+
+    def _greeted(self) -> str:
+        greeting = self._await(self._greeting, min(self.greeting_s, SILENT_S))
+        if not isinstance(greeting, dict) or not isinstance(greeting.get("containment"), str):
+            self._kill()
+            raise HostError(f"{self.name}: its agent does not say how it contains processes")
+        return str(greeting["containment"])
+
+    def _send_preamble(self, preamble: bytes, heartbeat_s: float | None) -> None:
+        """Send it, and then heartbeats. A program that does not read delays this thread only."""
+        assert self._agent.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):  # the greeting says why
+            self._agent.stdin.write(preamble)
+            self._agent.stdin.flush()
+        if heartbeat_s is not None:
+            self._beat(heartbeat_s)
 
     def _beat(self, interval_s: float) -> None:
         assert self._agent.stdin is not None
         while not self._closed.wait(interval_s):
             with self._lock, contextlib.suppress(BrokenPipeError, ValueError):
-                self._agent.stdin.write('{"do": "beat"}\n')
+                self._agent.stdin.write(b'{"do": "beat"}\n')
                 self._agent.stdin.flush()
 
     def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
@@ -288,7 +313,7 @@ class AgentHost:
         with self._lock:
             self._replies[number] = reply
             try:
-                self._agent.stdin.write(line)
+                self._agent.stdin.write(line.encode())
                 self._agent.stdin.flush()
             except (BrokenPipeError, ValueError):  # ValueError: this host was closed
                 del self._replies[number]
@@ -303,40 +328,72 @@ class AgentHost:
         for _ in range(math.ceil(deadline_s / TICK_S)):
             with contextlib.suppress(TimeoutError):
                 return reply.result(TICK_S)
-        self._agent.kill()
+        self._kill()
+        if not self._greeting.done():
+            raise self._silent(deadline_s)
         raise HostError(
             f"the agent did not answer within {deadline_s:.0f} s and was killed",
             "something stopped or froze it; run the command again",
         )
 
+    def _silent(self, deadline_s: float) -> HostError:
+        said = self._last_words()[-500:]
+        return HostError(
+            f"{self.name}: its agent did not begin within {deadline_s:.0f} s and was killed",
+            f"its last output: {said}" if said else "something stopped it; run the command again",
+        )
+
     def _read_replies(self) -> None:
+        """Pass each reply on. At the end of the agent, or a wrong line, every wait fails at once.
+
+        An agent that writes a wrong line is killed.
+        """
         assert self._agent.stdout is not None
-        with self._agent.stdout as lines:
-            for line in lines:
-                if not self._greeting.done() and not line.startswith("{"):
-                    self._stderr_lines.append(line)  # of a login shell
-                    continue
-                answer = json.loads(line)
-                with self._lock:
-                    reply = self._replies.pop(answer["id"])
-                if "error" in answer:
-                    reply.set_exception(HostError(**answer["error"]))
-                else:
-                    reply.set_result(answer["ok"])
+        broken: BadReply | None = None
+        with self._agent.stdout as stream:
+            try:
+                for reply in replies(lines_of(stream), self._banner):
+                    self._pass_on(reply)
+            except BadReply as error:
+                broken = error
+                self._kill()
         self._agent.wait()
-        self._stderr_reader.join()
+        self._stderr_reader.join(READER_S)
+        if broken is not None:
+            self._broken = HostError(
+                f"{self.name}: its agent sent {broken}",
+                "something else writes to its standard output, such as ~/.bashrc or a program of "
+                "its system; run the command again",
+            )
         with self._lock:
             unanswered, self._replies = self._replies, {}
-        for reply in unanswered.values():
-            reply.set_exception(self._gone())
+        for waiting in unanswered.values():
+            waiting.set_exception(self._gone())
+
+    def _pass_on(self, reply: Reply) -> None:
+        with self._lock:
+            waiting = self._replies.pop(reply.number, None)
+        if waiting is None:
+            raise BadReply(f"an answer to request {reply.number}, which does not wait for one")
+        if reply.error is not None:
+            waiting.set_exception(HostError(reply.error["message"] or "", reply.error["hint"]))
+        else:
+            waiting.set_result(reply.ok)
 
     def _read_stderr(self) -> None:
         assert self._agent.stderr is not None
-        with self._agent.stderr as lines:
-            self._stderr_lines.extend(lines)
+        with self._agent.stderr as stream, contextlib.suppress(ValueError):
+            while part := stream.readline(STDERR_LINE_BYTES_MAX):
+                self._stderr_lines.append(part.decode(errors="replace"))
+
+    def _last_words(self) -> str:
+        """What the host printed before the agent began, and to standard error."""
+        return "".join([*self._banner, *self._stderr_lines]).strip()
 
     def _gone(self) -> HostError | LinkLost:
-        stderr = "".join(self._stderr_lines).strip()
+        if self._broken is not None:
+            return self._broken
+        stderr = self._last_words()
         return HostError(
             f"the agent ended unexpectedly (exit code {self._agent.poll()})",
             f"its last output: {stderr}" if stderr else None,

@@ -42,6 +42,18 @@ def cpus(machine: Machine) -> Finding:
     return Finding("ok", "cpus", reading, "Server and load generator run on separate CPUs.")
 
 
+def cpu_quota(machine: Machine) -> Finding | None:
+    if (quota := machine.fingerprint.cpu_quota) is None:
+        return None
+    reading = f"{quota:g} CPUs in each period"
+    meaning = (
+        "A quota of this cgroup (cpu.max, cpu.cfs_quota_us) stops the server and the load "
+        "generator when it is used up. Such trials fail the gate `throttled`. Give the container "
+        "whole CPUs instead of a quota: --cpuset-cpus instead of --cpus."
+    )
+    return Finding("bad", "cpu quota", reading, meaning)
+
+
 def virtual_cpu(machine: Machine) -> Finding | None:
     if not machine.cpu.virtual_machine:
         return None
@@ -316,6 +328,7 @@ def _tool(tool: Tool) -> Finding:
 
 CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
     cpus,
+    cpu_quota,
     virtual_cpu,
     steal,
     other_load,

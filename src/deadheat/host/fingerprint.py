@@ -96,6 +96,7 @@ class Fingerprint(Strict):
     load_average: Annotated[tuple[float, ...], Field(strict=False)]
     python: str
     network: Literal["isolated"] | None = None
+    cpu_quota: float | None = None  # CPUs, of its cgroup or a parent of that
     interface: Interface | None = None
     link: FarHost | None = None
 

@@ -95,6 +95,7 @@ SSH = "ssh"
 HEARTBEAT_S = 2.0
 SILENCE_S = 10.0  # the far agent ends its trees if it hears nothing for this long
 CONNECT_S = 15
+GREETING_S = 45.0  # to connect, to send the agent over a slow link, and to start it
 ALIVE_S, ALIVE_LOST_MAX = 3, 3  # ssh gives up a silent connection after about 9 s
 OPTIONS = {
     "BatchMode": "yes",  # fail instead of asking
@@ -117,10 +118,12 @@ class SshHost(AgentHost):
     `SILENCE_S`, and every request raises `LinkLost`. `isolate`: see `LocalHost`.
     """
 
+    greeting_s = GREETING_S
+
     def __init__(self, target: str, limits: Limits | None = None, isolate: bool = False) -> None:
         if not TARGET.fullmatch(target):
             raise HostError(f"{target!r}: expected [user@]host", "such as lab@192.168.10.10")
-        self.target = target
+        self.target = self.name = target
         self.network: LinkSpeed | None = None  # to the other host, once it was measured
         self.same_machine = False  # as another host of the run, in another namespace or container
         arguments = ["--silence", f"{SILENCE_S:g}", *(["--isolate"] if isolate else [])]
@@ -203,7 +206,9 @@ class SshHost(AgentHost):
             self._ask("unlock", lock=name)
 
     def _gone(self) -> HostError | LinkLost:
-        stderr = "".join(self._stderr_lines).strip()
+        if self._broken is not None:
+            return self._broken
+        stderr = self._last_words()
         if self._greeting.done() and self._greeting.exception() is None:
             return LinkLost(self.target, stderr.splitlines()[-1] if stderr else "")
         return connection_error(self.target, self._agent.poll(), stderr)

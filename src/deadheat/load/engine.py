@@ -131,7 +131,10 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         rate_per_s=document["rate_per_s"],
         requests_ok=document["classes"]["ok"],
         elapsed_s=document["elapsed_s"],
-        errors={k: n for k, n in document["classes"].items() if k != "ok" and n},
+        errors={
+            **{k: n for k, n in document["classes"].items() if k != "ok" and n},
+            **_misbehavior(document["connections"]),
+        },
         service_us=_figures(latency["service_us"]),
         response_us=_figures(latency.get("response_us")),
         first_byte_us=_figures(latency.get("first_byte_us")),
@@ -159,6 +162,12 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         longest_pause_us=document["pauses"]["longest_us"],
         too_short_to_gather_share=document["client"].get("too_short_to_gather_share"),
     )
+
+
+def _misbehavior(connections: Mapping[str, Any]) -> dict[str, int]:
+    """Connections on which a server did wrong without a request, also between slices."""
+    counts = {name: connections.get(name, 0) for name in ("unsolicited_idle", "unclosed")}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _figures(part: dict[str, Any] | None) -> dict[str, float | None]:

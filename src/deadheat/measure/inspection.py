@@ -14,12 +14,25 @@ from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.load_process import load_once
-from deadheat.measure.verify import Behavior, growth_fault, verify, workload_fault
+from deadheat.measure.verify import (
+    BODY,
+    Behavior,
+    fault_of,
+    first_answer,
+    growth_fault,
+    verify,
+    workload_fault,
+)
 from deadheat.measure.world import World
 from deadheat.workload import Workload
 
 SERVE_S = 1.0
 RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
+LATE = ("connect_timeout", "timeout_first_byte", "timeout_body", "unfinished")
+WRONG_ANSWERS = (
+    *("status", "content_type", "body_mismatch", "body_length", "malformed"),
+    *("unsolicited", "unsolicited_idle", "unclosed"),
+)
 RETRIES = 3  # one load more or less can change the count by hundreds
 
 
@@ -141,15 +154,19 @@ def inspect(
                 contender.ready_s,
             )
         for connections in levels if wrong is None else ():
-            counts, caution = _serve(world, instance, connections)
-            served[str(connections)] = min(counts)
-            if max(counts) != min(counts):
-                served_most[str(connections)] = max(counts)
-            cautions += [caution] if caution else []
+            load = _serve(world, instance, connections)
+            served[str(connections)] = min(load.counts)
+            if max(load.counts) != min(load.counts):
+                served_most[str(connections)] = max(load.counts)
+            cautions += load.cautions
+            if wrong := load.wrong:
+                break
     finally:
         stopped_s = world.server_host.now_s()
         ended = lifecycle.stop(world, instance)
     took_s = world.server_host.now_s() - stopped_s
+    if ended.limit is not None and not any(ended.limit in caution for caution in cautions):
+        cautions.append(ended.limit)
     if ended.killed:
         cautions.append(
             f"killed, because it had not ended {contender.stop_s:g} s after {contender.stop_signal}"
@@ -189,43 +206,90 @@ def _unknown_path_fault(behavior: Behavior) -> str | None:
     return "expected an error for an unknown path, such as 404, got 200"
 
 
-def _serve(world: World, instance: Instance, connections: int) -> tuple[list[int], str | None]:
-    """How many connections got an answer in each load, and a caution if something is wrong.
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How many connections got an answer in each load, what was wrong, and what was noted.
 
-    If a short load does not serve all, three longer ones count instead.
+    `wrong` is about answers, which have to be right however busy the machine is.
     """
-    try:
-        short = short_load(world, instance, connections)
-        if short is not None:
-            results = [short]
-        else:
-            results = [load_server(world, instance, connections, RETRY_S) for _ in range(RETRIES)]
-    except DeadheatError as error:
-        return [0], f"at {connections} connections: {error}"
-    if lifecycle.ended(world, instance) is not None:
-        return [0], f"it died at {connections} connections"
-    counts = [result.connections_served or 0 for result in results]
-    least, most = min(counts), max(counts)
-    if least < connections:
-        range_ = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        return counts, f"{range_} of {connections:,} connections served in {RETRY_S:g} s"
+
+    counts: list[int]
+    cautions: tuple[str, ...] = ()
+    wrong: str | None = None
+
+
+def _serve(world: World, instance: Instance, connections: int) -> Served:
+    """Load a server. If a short load does not serve all, three longer ones count instead.
+
+    Of the short one, late answers are discarded, because it does not wait long. What else went
+    wrong in it counts.
+    """
+    short, refusal = _short_load(world, instance, connections)
     errors = Counter[str]()
+    results = [] if short is None else [short]
+    if short is None or not _is_complete(short, connections):
+        try:
+            results = [load_server(world, instance, connections, RETRY_S) for _ in range(RETRIES)]
+        except DeadheatError as error:
+            results = []
+            refusal = str(error)
+        if short is not None:
+            errors.update({k: n for k, n in short.errors.items() if k not in LATE})
     for result in results:
         errors.update(result.errors)
+    cautions = []
+    counts = [result.connections_served or 0 for result in results] or [0]
+    if results and min(counts) < connections:
+        least, most = min(counts), max(counts)
+        range_ = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        cautions.append(f"{range_} of {connections:,} connections served in {RETRY_S:g} s")
+    elif not results:
+        cautions.append(f"at {connections} connections: {refusal}")
     if errors.total():
-        by_class = ", ".join(f"{n:,} {name}" for name, n in errors.items() if n)
-        return counts, f"errors at {connections:,} connections: {by_class}"
-    return counts, None
+        cautions.append(f"errors at {connections:,} connections: {_by_class(errors)}")
+    wrong_answers = {name: errors[name] for name in WRONG_ANSWERS if errors[name]}
+    if wrong_answers:
+        wrong = f"wrong answers at {connections:,} connections: {_by_class(wrong_answers)}"
+        return Served(counts, tuple(cautions), wrong)
+    if (end := lifecycle.ended(world, instance)) is not None:
+        return Served([0], (*cautions, f"it died at {connections} connections: {end.how}"))
+    return Served(counts, tuple(cautions), _changed_answer(world, instance, connections))
+
+
+def _by_class(errors: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {name}" for name, n in errors.items() if n)
+
+
+def _changed_answer(world: World, instance: Instance, connections: int) -> str | None:
+    """What is wrong with an answer after a load; None if it is right, or if there is none."""
+    contender = instance.contender
+    response = first_answer(
+        world.server_host, instance.address, instance.path, deadline_s=contender.ready_s
+    )
+    if response is None:
+        return None
+    fault = fault_of(response, contender.media_type, BODY)
+    return None if fault is None else f"after a load at {connections:,} connections: {fault}"
+
+
+def _is_complete(result: LoadResult, connections: int) -> bool:
+    return (result.connections_served or 0) >= connections and not result.errors_total
+
+
+def _short_load(
+    world: World, instance: Instance, connections: int
+) -> tuple[LoadResult | None, str]:
+    """A load of `SERVE_S`, or why there is none."""
+    try:
+        return load_server(world, instance, connections, SERVE_S), ""
+    except DeadheatError as error:  # on a busy machine, the first request alone may take longer
+        return None, str(error)
 
 
 def short_load(world: World, instance: Instance, connections: int) -> LoadResult | None:
     """A load of `SERVE_S` that all connections survive, or None."""
-    try:
-        result = load_server(world, instance, connections, SERVE_S)
-    except DeadheatError:  # on a busy machine, the first request alone may take longer
-        return None
-    complete = (result.connections_served or 0) >= connections and not result.errors_total
-    return result if complete else None
+    result, _ = _short_load(world, instance, connections)
+    return result if result is not None and _is_complete(result, connections) else None
 
 
 def load_server(
@@ -233,6 +297,10 @@ def load_server(
 ) -> LoadResult:
     """One load on an instance. Raises `DeadheatError` if there is no result."""
     spec = LoadSpec(
-        url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
+        url=instance.url,
+        connections=connections,
+        duration_s=duration_s,
+        timeout_s=duration_s,
+        expect_body=None if instance.contender.any_body else BODY.decode(),
     )
     return load_once(world, spec)

@@ -188,7 +188,13 @@ def _framing(
     """How the body ends, and its length. The first fault of the header lines is raised."""
     length: int | None = None
     codings: list[bytes] = []
+    media_type: bytes | None = None
     for name, value in fields:
+        if name == b"content-type":
+            named = value.split(b";")[0].strip(BLANK).lower()
+            if media_type not in (None, named):
+                raise Malformed("type_conflict")
+            media_type = named
         for element in (part.strip(BLANK) for part in value.split(b",")):
             if name == b"content-length":
                 value_bytes = _decimal(element)
@@ -233,10 +239,8 @@ class Chunks:
             body += reader.take(size_bytes)
             if not reader.ends_line(reader.byte(), "chunk_end"):
                 raise Malformed("chunk_end")
-        while not reader.ends_line(reader.byte(), "trailer"):
-            self._count_extra()
-            while reader.byte() != 0x0A:
-                self._count_extra()
+        while not reader.ends_line(byte := reader.byte(), "trailer"):
+            self._trailer(byte)
         return bytes(body)
 
     def _size_bytes(self) -> int:
@@ -254,6 +258,18 @@ class Chunks:
             while not reader.ends_line(reader.byte(), "chunk_size"):
                 self._count_extra()
         return int(digits, 16)
+
+    def _trailer(self, first: int) -> None:
+        """The rest of a trailer line: a name with a colon, or the line before continued."""
+        if first == 0x3A:
+            raise Malformed("trailer")
+        self._count_extra()
+        has_name = first in b" \t"
+        while (byte := self._reader.byte()) != 0x0A:
+            self._count_extra()
+            has_name = has_name or byte == 0x3A
+        if not has_name:
+            raise Malformed("trailer")
 
     def _count_extra(self) -> None:
         self._extra_bytes += 1

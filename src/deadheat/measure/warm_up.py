@@ -11,6 +11,7 @@ from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import load_once
 from deadheat.measure.trial import unread, workload_of
+from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import read
@@ -260,6 +261,7 @@ def _engine_load(
         threads=protocol.threads,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
+        expect_body=None if workload or instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
         arguments=unread(instance.contender, Engine.name),
     )

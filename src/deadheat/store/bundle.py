@@ -24,6 +24,9 @@ from deadheat.store.store import Store
 
 SIZE_BYTES_MAX = 4 * 1024**3
 CHUNK_BYTES = 1 << 20
+MAGIC = b"SQLite format 3\0"
+HEAD_BYTES = 100
+ZEROS_BYTES_MAX = 64 << 20
 XZ_PRESET = 0  # histograms and series are packed already: more effort saves little
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
@@ -81,12 +84,31 @@ def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
 
 
 def _copy(source: lzma.LZMAFile, target: BinaryIO) -> None:
-    left_bytes = SIZE_BYTES_MAX
+    """Unpack a bundle. Its first page says how long it is, so padding is not unpacked.
+
+    SQLite writes the page size and the number of pages to bytes 16 and 28 (fileformat2).
+    """
+    head = source.read(HEAD_BYTES)
+    if len(head) < HEAD_BYTES or not head.startswith(MAGIC):
+        raise ValueError("it is no compressed store")
+    page_bytes = int.from_bytes(head[16:18], "big")
+    page_bytes = 65536 if page_bytes == 1 else page_bytes
+    size_bytes = page_bytes * int.from_bytes(head[28:32], "big")
+    if size_bytes > SIZE_BYTES_MAX:
+        raise ValueError(f"it unpacks to more than {SIZE_BYTES_MAX // 1024**3} GiB")
+    target.write(head)
+    left_bytes = size_bytes - len(head)
+    filled_bytes = len(head)  # without runs of zeros, which pack into nothing
     while chunk := source.read(CHUNK_BYTES):
         left_bytes -= len(chunk)
         if left_bytes < 0:
-            raise EOFError(f"it unpacks to more than {SIZE_BYTES_MAX // 1024**3} GiB")
+            raise ValueError(f"it unpacks to more than the {size_bytes:,} bytes that it announces")
+        filled_bytes += CHUNK_BYTES if chunk.strip(b"\0") else 0
+        if target.tell() > ZEROS_BYTES_MAX + 16 * filled_bytes:
+            raise ValueError("nearly all of it is zeros")
         target.write(chunk)
+    if left_bytes:
+        raise ValueError(f"it is {left_bytes:,} bytes shorter than it announces")
 
 
 def _check(plain: Path) -> None:

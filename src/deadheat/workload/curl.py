@@ -34,6 +34,11 @@ def read_curl(command: str) -> Recorded:
         words = shlex.split(_ANSI_QUOTED.sub(_unquoted, command.replace("\\\n", " ")))
     except ValueError as error:
         raise DeadheatError(f"--curl: the command cannot be read: {error}", HINT) from error
+    try:
+        command.encode()
+        "".join(words).encode()
+    except UnicodeEncodeError as error:
+        raise DeadheatError("--curl: a text has half a surrogate pair", HINT) from error
     if not words or words[0].rsplit("/", 1)[-1] not in ("curl", "curl.exe"):
         raise DeadheatError("--curl: expected a command that begins with curl", HINT)
     method: str | None = None
@@ -49,6 +54,11 @@ def read_curl(command: str) -> Recorded:
         elif option in ("-X", "--request"):
             method = value.upper()
         elif option in ("-H", "--header"):
+            if value.startswith("@"):
+                raise DeadheatError(
+                    f"--curl: {option} {value[:80]} reads a file",
+                    "put the headers themselves into the command",
+                )
             name, _, text = value.partition(":")
             headers.append((name.strip(), text.strip()))
         elif option in SECRET:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
@@ -31,6 +31,13 @@ NOT_SENT = re.compile(
     r"|accept-encoding|if-.*|cache-control|pragma|range|sec-.*|dnt|priority|referer|origin"
     r"|user-agent|proxy-.*|x-forwarded-.*|forwarded|via|expect)$"
 )
+# The headers that are kept whatever they hold. Nobody can tell a key in a header of one's own.
+SAFE_HEADER = re.compile(
+    r"(?i)^(accept|accept-(language|charset|datetime|patch|post)|content-(type|language|encoding)"
+    r"|x-requested-with|user-agent|prefer|depth|destination|overwrite|allow|link|date|from"
+    r"|last-event-id|soapaction|x-http-method-override|grpc-.*|apollo-.*)$"
+)
+SECRET_CHARS_MIN = 8  # shorter values, such as versions and languages, hold no key
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 PATH_SAFE = "/%:@!$&'()*+,;=~-._"
 HAR_BYTES_MAX = 32 << 20
@@ -117,6 +124,9 @@ def _request(each: Recorded, imported: Imported, variables: dict[str, str]) -> s
     query, parameters = without_secrets(parse_qsl(parts.query, keep_blank_values=True))
     sendable = [(n, v) for n, v in each.headers if not NOT_SENT.match(n) and HEADER.fullmatch(n)]
     kept, secret = without_secrets(sendable)
+    unusual = [n for n, v in kept if not SAFE_HEADER.match(n) and len(v) >= SECRET_CHARS_MIN]
+    kept = [(n, v) for n, v in kept if n not in unusual]
+    secret += unusual
     headers = {n: v for n, v in kept if all(0x20 <= ord(sign) <= 0x7E for sign in v)}
     if parts.netloc.rpartition("@")[1]:
         imported.removed["the user and password of the URL"] += 1
@@ -149,6 +159,7 @@ def read_har(path: Path) -> list[Recorded]:
     """Its requests by http and https, in their order. Raises `DeadheatError` for another file."""
     try:
         document = parse(read_bytes(path, HAR_BYTES_MAX))
+        _require_unicode(document)
         entries = document["log"]["entries"]
         recorded = [_recorded(entry["request"], entry.get("response") or {}) for entry in entries]
     except OSError as error:
@@ -161,7 +172,21 @@ def read_har(path: Path) -> list[Recorded]:
     return kept
 
 
+def _require_unicode(value: Any) -> None:
+    """Raises `ValueError` for a text with half a surrogate pair, which no file can hold."""
+    values = [value]
+    for each in values:
+        if isinstance(each, str):
+            each.encode()
+        elif isinstance(each, dict):
+            values += [*each, *each.values()]
+        elif isinstance(each, list):
+            values += each
+
+
 def _fault_of(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return f"a text has half a surrogate pair: {ascii(error.object)[:60]}"
     return f"it lacks {error}" if isinstance(error, KeyError) else str(error)[:200]
 
 
@@ -196,7 +221,7 @@ def is_secret_value(value: str) -> bool:
 
 def without_secrets(pairs: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
     """The pairs that hold no secret, and the names of the others."""
-    kept = [(n, v) for n, v in pairs if not is_secret_name(n) and not is_secret_value(v)]
+    kept = [(n, v) for n, v in pairs if not is_secret_name(n) and not has_secret(v)]
     return kept, [name for name, value in pairs if (name, value) not in kept]
 
 
@@ -238,7 +263,36 @@ def _cleaned(value: Any, names: list[str], name: str = "") -> Any:
         return cleaned
     if isinstance(value, list):
         return [_cleaned(inner, names, name) for inner in value]
-    if isinstance(value, str) and is_secret_value(value):
+    if not isinstance(value, str):
+        return value
+    if (inner := _document_in(value)) is not None:
+        inner_names: list[str] = []
+        cleaned_inner = _cleaned(inner, inner_names, name)
+        names += inner_names
+        return json.dumps(cleaned_inner, ensure_ascii=False) if inner_names else value
+    if is_secret_value(value):
         names.append(name or "a text")
         return REMOVED
     return value
+
+
+def _document_in(text: str) -> Any:
+    """The object or list that a text is the JSON of; None for another text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return parse(text)
+    except ValueError:
+        return None
+
+
+def has_secret(value: str) -> bool:
+    """Whether a header or a parameter has a token in it, or JSON with a secret."""
+    if is_secret_value(value):
+        return True
+    names: list[str] = []
+    document = _document_in(value)
+    if document is None:
+        document = _document_in(unquote(value))
+    _cleaned(document, names)
+    return bool(names)

@@ -12,6 +12,7 @@ from typing import (
     Any,
 )
 
+from .escaped import kill_all, tags
 from .kernel import (
     KERNEL_DEADLINE_S,
     Family,
@@ -64,6 +65,11 @@ def sweep(folder: Path) -> None:
             ours = cgroup.stat().st_uid == os.geteuid()
             if ours and not owner_lives(cgroup.name):
                 remove_cgroup(str(cgroup))
+
+
+def sweep_tagged() -> None:
+    """Kill the processes of dead agents that left their cgroups."""
+    kill_all([pid for pid, tag in tags() if not owner_lives(tag.partition("/")[0])])
 
 
 def owner_lives(name: str) -> bool:
@@ -157,6 +163,18 @@ class CgroupTree(Tree):
     def members(self, family: Family | None = None) -> list[int]:
         return processes_in(self.path)
 
+    def left(self, pids: list[int]) -> int | None:
+        first = self.process.pid
+        if self.container or self.ended.is_set():
+            return None
+        children = read_text(f"/proc/{first}/task/{first}/children") or ""
+        for pid in (first, *map(int, children.split())):
+            if pid not in pids and start_ticks(pid) is not None:
+                path = cgroup_of(pid)
+                if path is not None and not f"{path}/".startswith(f"{self.own_path}/"):
+                    return pid
+        return None
+
     def cpu_s(self) -> float:
         stat = keyed(read_text(f"{self.path}/cpu.stat"))
         if not stat and self.container:  # the runtime has removed it
@@ -203,6 +221,7 @@ class CgroupTree(Tree):
             self.wait_empty(KERNEL_DEADLINE_S)
             self.ended.wait(CLIENT_END_S)  # so that the client writes the end of the container
         remove_cgroup(self.own_path)
+        self.end_outside()
 
     def end_processes(self) -> None:
         with contextlib.suppress(FileNotFoundError):

@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .cgroup import CgroupTree, claim_cgroup, remove_cgroup
+from .cgroup import CgroupTree, cgroup_name, claim_cgroup, remove_cgroup, sweep_tagged
+from .escaped import ROUND_S, Orphans, end_tagged, kill_all, left_running
+from .init import PR_SET_CHILD_SUBREAPER, libc_call
 from .keeper import Keeper
 from .kernel import (
     DEAD,
@@ -123,6 +125,7 @@ class InitTree(Tree):
             self.process.wait(KERNEL_DEADLINE_S)
         except subprocess.TimeoutExpired as error:
             raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+        self.end_outside()
 
     def end_processes(self) -> None:
         """Stop them first: a stopped process cannot start others while they are killed."""
@@ -164,6 +167,11 @@ class Containment:
         self.cgroup: str | None = None
         self.keeper: Keeper | None = None
         self.started = 0
+        self.agent_name = cgroup_name()
+        self.orphans = Orphans()
+        with contextlib.suppress(Fault):  # then the tag alone finds what leaves a tree
+            libc_call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        sweep_tagged()
         for name in CONTAINMENTS if wanted is None else (wanted,):
             if self.works(name):
                 self.name = name
@@ -193,6 +201,7 @@ class Containment:
         defaults["stdin_fd"] = None
         defaults["limits"] = {}
         defaults["client"] = defaults["limited"] = False
+        defaults["tag"] = None if spec.get("client") else f"{self.agent_name}/{self.started}"
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
@@ -204,8 +213,20 @@ class Containment:
     def close(self) -> None:
         if self.cgroup:
             remove_cgroup(self.cgroup)
+        self.end_orphans()
         if self.keeper:
             self.keeper.close()
+
+    def end_orphans(self) -> None:
+        """Kill what left its tree and was adopted by the agent, with or without a tag."""
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        keeper = self.keeper.process.pid if self.keeper else None
+        while pids := [pid for pid in descendants(os.getpid()) if pid != keeper]:
+            if time.monotonic() > end_s:
+                raise left_running(pids)
+            kill_all(pids)
+            time.sleep(ROUND_S)
+        end_tagged(self.agent_name)
 
     @property
     def memory_source(self) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from .containment import Containment
 from .kernel import CPU_DEVICES, keyed, read_number, read_text
 from .program import Json
+from .quota import cpu_quota
 
 QOS_DEVICE = Path("/dev/cpu_dma_latency")
 SYSCTLS = (
@@ -103,8 +104,10 @@ def fingerprint(containment: Containment, idle_cpus: IdleCpus, isolated: bool) -
     """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     network: Json = {"network": "isolated"} if isolated else {}
+    quota = cpu_quota()
     return {
         **network,
+        **({} if quota is None else {"cpu_quota": quota}),
         "cpu": {**cpu_fingerprint(), "idle": idle_cpus.fingerprint()},
         "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
         "architecture": platform.machine(),

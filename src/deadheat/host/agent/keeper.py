@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .cgroup import remove_cgroup
+from .escaped import end_tagged
 from .kernel import KERNEL_DEADLINE_S
 from .program import ARCHIVE_FDS, Fault, own_command
 
@@ -66,4 +67,6 @@ def main(arguments: list[str]) -> NoReturn:
             remove_cgroup(cgroup)
         except (Fault, OSError):
             time.sleep(0.05)
+    with contextlib.suppress(Fault):
+        end_tagged(Path(cgroup).name)
     os._exit(0)

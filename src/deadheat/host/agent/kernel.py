@@ -127,6 +127,20 @@ def resident_bytes(pid: int) -> int:
     return int(fields[1]) * PAGE_BYTES
 
 
+def environment_of(pid: int) -> dict[bytes, bytes]:
+    """The environment that a process was started with; empty if it is not ours to read."""
+    try:
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(word.split(b"=", 1) for word in words if b"=" in word)
+
+
+def command_of(pid: int) -> str:
+    """A process as an error names it: its PID and its short name."""
+    return f"{pid} ({read_text(f'/proc/{pid}/comm') or 'ended'})"
+
+
 def user_of(pid: int) -> int | None:
     try:
         return Path(f"/proc/{pid}").stat().st_uid

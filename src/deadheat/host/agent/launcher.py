@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .program import ARCHIVE_FDS, Fault, Json
+from .program import ARCHIVE_FDS, TAG, Fault, Json
 
 
 def become(spec: Json, report: int) -> NoReturn:
@@ -20,6 +20,8 @@ def become(spec: Json, report: int) -> NoReturn:
         prepare(spec)
         os.write(report, b'{"ready": true}\n')
         environment = dict(os.environ, **spec["env"])
+        if spec["tag"]:
+            environment[TAG] = spec["tag"]
         os.execvpe(spec["command"][0], spec["command"], environment)
     except Fault as fault:
         refusal = fault

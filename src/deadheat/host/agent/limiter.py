@@ -6,7 +6,9 @@ import contextlib
 import itertools
 import threading
 import time
+from collections.abc import Callable
 
+from .escaped import kill_all
 from .kernel import Family, keyed, read_text, resident_bytes
 from .program import MEMORY_SHARE_MAX, Fault
 from .tree import Tree
@@ -31,8 +33,11 @@ class Limiter(threading.Thread):
     memory is read only if their sum exceeds the limit.
     """
 
-    def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
+    def __init__(
+        self, trees: dict[str, Tree], cgroups: bool, reap: Callable[[], object] = bool
+    ) -> None:
         super().__init__(daemon=True)
+        self.reap = reap  # what the agent adopted
         self.trees = trees
         self.cgroups = cgroups
         self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
@@ -40,6 +45,7 @@ class Limiter(threading.Thread):
     def run(self) -> None:
         for turn in itertools.cycle(range(OWN_TREES_EVERY)):
             time.sleep(LIMITS_INTERVAL_S if self.cgroups else LIMITS_INTERVAL_OF_INITS_S)
+            self.reap()
             self.check_all(turn)
 
     def check_all(self, turn: int) -> None:
@@ -62,6 +68,8 @@ class Limiter(threading.Thread):
         if tree.is_client and tree.container is None:
             return
         pids = tree.members(family)
+        if (left := tree.left(pids)) is not None:
+            self.end(tree, f"left_cgroup: process {left} left the cgroup of its tree")
         if len(pids) > tree.limits["processes"]:
             self.end(
                 tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
@@ -90,4 +98,6 @@ class Limiter(threading.Thread):
     def end(self, tree: Tree, limit: str) -> None:
         if not tree.ended.is_set():
             tree.limit = tree.limit or limit
+        outside = tree.outside()
         tree.end_processes()
+        kill_all(outside)

@@ -125,7 +125,7 @@ class Agent:
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
-        Limiter(self.trees, containment.cgroup is not None).start()
+        Limiter(self.trees, containment.cgroup is not None, containment.orphans.reap).start()
         self.requests: dict[str, Callable[..., Any]] = {
             "fingerprint": lambda: fingerprint(containment, self.idle_cpus, isolated),
             "keep_awake": self.idle_cpus.keep_awake,

@@ -10,6 +10,7 @@ from typing import Iterable, Iterator  # noqa: UP035 (for 3.8)
 
 from .kernel import CPU_DEVICES, keyed, read_number, read_text
 from .program import Fault, Json
+from .quota import limited_cgroups, throttled
 from .tree import Processes
 
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
@@ -75,6 +76,7 @@ class Watch(threading.Thread):
         super().__init__(daemon=True)
         self.trees = trees
         self.interval_s = interval_s
+        self.limited = limited_cgroups()
         self.over = threading.Event()
         self.failure: Exception | None = None
         self.samples = [self.sample(with_usage=True)]
@@ -91,6 +93,7 @@ class Watch(threading.Thread):
             "pressure_cpu_us": pressure_cpu_us(),
             "memory_available_bytes": 1024 * meminfo.get("MemAvailable", 0),
             "cpu_khz": cpu_khz(CPU_DEVICES, ticks),
+            "throttled": throttled(self.limited),
         }
 
     def usages(self) -> Iterator[tuple[str, Json]]:

@@ -11,7 +11,16 @@ import threading
 import time
 from typing import IO, Any
 
-from .kernel import KERNEL_DEADLINE_S, Family, keyed, memory_of, read_text, stat_fields
+from .escaped import end_tagged, kill_all, tagged
+from .kernel import (
+    KERNEL_DEADLINE_S,
+    Family,
+    descendants,
+    keyed,
+    memory_of,
+    read_text,
+    stat_fields,
+)
 from .log import Log
 from .program import ARCHIVE_FDS, LOG_BYTES_MAX, PROCESSES_MAX, Fault, Json, own_command
 
@@ -68,6 +77,7 @@ class Tree(Processes):
         self.log: Log | None = None
         self.container: int | None = None  # the first process of a container
         self.is_limited = spec["limited"]  # not a program of deadheat itself, such as its load
+        self.tag = spec["tag"]  # see `escaped`; None for the client of a runtime
         self.is_client = spec["client"]  # of a runtime, whose container is adopted later
         self.frozen = False
         self.freezes = self.freezes_checked = 0
@@ -176,6 +186,27 @@ class Tree(Processes):
     def end_processes(self) -> None:
         """Kill every process and keep the readings of the tree; return before they are dead."""
 
+    def left(self, pids: list[int]) -> int | None:
+        """The first process, or a child of it, if it left the tree; `pids` are in it just now."""
+        return None
+
+    def outside(self) -> list[int]:
+        """The living processes that left the tree's containment."""
+        inside = {*self.members()}
+        return [pid for pid in tagged(self.tag) if pid not in inside] if self.tag else []
+
+    def end_outside(self) -> None:
+        """Kill what left the containment, after the rest. `Fault` with the names of what is left.
+
+        The first process may have started another program, which has no tag.
+        """
+        if not self.tag:
+            return
+        if self.process.poll() is None:
+            pid = self.process.pid
+            kill_all([*descendants(pid), pid])
+        end_tagged(self.tag)
+
     def exited(self, survivors: int = 0, killed: bool = False) -> Json:
         return {
             "exit_code": None if killed else self.exit_code,
@@ -191,7 +222,7 @@ class Tree(Processes):
         if not self.ended.is_set():
             self.send(number)
         self.wait_empty(deadline_s)
-        survivors = len(self.members())
+        survivors = len({*self.members(), *self.outside()})
         killed = not self.ended.is_set() and survivors > 0
         self.kill()
         if not self.ended.wait(KERNEL_DEADLINE_S):

@@ -210,6 +210,23 @@ def _steal(evidence: Evidence, share_max: float) -> Gate | None:
     return at_most("steal", time.steal_share, share_max + time.tick_share, "share", advice)
 
 
+def throttled(evidence: Evidence) -> Gate | None:
+    """No CPU quota stopped the host. None without a quota."""
+    if not evidence.samples:
+        return None
+    first, last = evidence.samples[0].throttled, evidence.samples[-1].throttled
+    if first is None or last is None:
+        return None
+    both = "the server and the client" if evidence.beside else "the server"
+    advice = (
+        f"a CPU quota (cpu.max, cpu.cfs_quota_us) stopped {both}: raise it, or give the container "
+        "whole CPUs (--cpuset-cpus instead of --cpus)"
+    )
+    if evidence.loads_only:
+        advice = advice.replace(both, "the client")
+    return at_most("throttled", last - first, 0, "count", advice)
+
+
 def neighbor(evidence: Evidence) -> Gate | None:
     """Only the server's process trees and the load generator ran on our CPUs.
 
@@ -317,6 +334,7 @@ GATES: tuple[Check, ...] = (
     ceiling,
     send_lag,
     steal,
+    throttled,
     neighbor,
     frequency,
     listen_drops,
@@ -325,7 +343,7 @@ GATES: tuple[Check, ...] = (
     skew,
 )
 
-BLOCK_GATES = (steal_of_block, neighbor)
+BLOCK_GATES = (steal_of_block, throttled, neighbor)
 SLICED_GATES = (
     errors,
     served,
@@ -359,7 +377,8 @@ def judge_block(evidence: Evidence, knows_servers: bool = True) -> list[Gate]:
 
     Unless the CPU time of its servers is known, other processes cannot be told from them.
     """
-    return _readings(BLOCK_GATES if knows_servers else (steal_of_block,), evidence)
+    checks = [check for check in BLOCK_GATES if knows_servers or check is not neighbor]
+    return _readings(checks, evidence)
 
 
 def judge_load_host(evidence: Evidence, knows_generator: bool) -> list[Gate]:
@@ -367,7 +386,8 @@ def judge_load_host(evidence: Evidence, knows_generator: bool) -> list[Gate]:
 
     Unless the CPU time of its generator is known, other processes cannot be told from that.
     """
-    return on_load_host(_readings((steal, neighbor) if knows_generator else (steal,), evidence))
+    checks = (steal, throttled, neighbor) if knows_generator else (steal, throttled)
+    return on_load_host(_readings(checks, evidence))
 
 
 def _readings(checks: Iterable[Check], evidence: Evidence) -> list[Gate]:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deadheat.foreign_text import printable
+from deadheat.foreign_text import spreadsheet_cell
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
@@ -34,7 +34,10 @@ def write(view: RunView, analysis: Analysis) -> str:
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(
-        {key: printable(value) if isinstance(value, str) else value for key, value in row.items()}
+        {
+            key: spreadsheet_cell(value) if isinstance(value, str) else value
+            for key, value in row.items()
+        }
         for each in view.by_workload
         for row in _rows(each, analysis if len(view.workloads) == 1 else analyze(each))
     )

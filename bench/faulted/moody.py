@@ -1,0 +1,208 @@
+"""A server that misbehaves only under load: `moody.py MODE HOST PORT`, one epoll loop per process.
+
+`bench/faulted/modes.py` has what deadheat has to say about each mode. Every mode answers right
+until it has served `CALM` requests, or until its process was frozen or idle.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+BODY = b"Hello, World!"
+CALM = 30  # more than a verification asks
+
+
+def answer(
+    body: bytes = BODY, status: bytes = b"200 OK", kind: bytes = b"text/plain", more: bytes = b""
+) -> bytes:
+    head = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n" % (status, kind, len(body))
+    return head + more + b"\r\n" + body
+
+
+RIGHT = answer()
+MISSING = answer(b"", b"404 Not Found")
+CLOSING = answer(more=b"Connection: close\r\n")
+
+
+class Served:
+    """What one process has served so far."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.begun_s = time.monotonic()
+        self.kept: list[bytearray] = []
+
+    @property
+    def calm(self) -> bool:
+        return self.requests <= CALM
+
+
+Reaction = Callable[[Served, socket.socket], bytes | None]  # None: nothing more; b"": close
+
+
+def later(bad: bytes) -> Reaction:
+    return lambda served, _: RIGHT if served.calm else bad
+
+
+def one_in(many: int, bad: bytes) -> Reaction:
+    return lambda served, _: RIGHT if served.calm or served.requests % many else bad
+
+
+def leak(served: Served, _: socket.socket) -> bytes:
+    if not served.calm:
+        served.kept.append(bytearray(b"x") * (8 << 20))
+    return RIGHT
+
+
+def fork(served: Served, _: socket.socket) -> bytes:
+    if not served.calm and served.requests % 5 == 0 and os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+        os._exit(0)
+    return RIGHT
+
+
+def die(served: Served, _: socket.socket) -> bytes:
+    if not served.calm:
+        os._exit(7)
+    return RIGHT
+
+
+def abort(served: Served, _: socket.socket) -> bytes:
+    if not served.calm:
+        os.abort()
+    return RIGHT
+
+
+def hang(served: Served, _: socket.socket) -> bytes:
+    if not served.calm:
+        time.sleep(600)
+    return RIGHT
+
+
+def stop_itself(served: Served, _: socket.socket) -> bytes:
+    if not served.calm:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return RIGHT
+
+
+def reset(served: Served, connection: socket.socket) -> bytes:
+    if served.calm:
+        return RIGHT
+    linger = (1).to_bytes(4, sys.byteorder) + bytes(4)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    return b""
+
+
+def cut(served: Served, connection: socket.socket) -> bytes:
+    if served.calm:
+        return RIGHT
+    connection.send(RIGHT[:-5])
+    return b""
+
+
+def growing(served: Served, _: socket.socket) -> bytes:
+    return RIGHT if served.calm else answer(BODY + b"!" * (served.requests - CALM))
+
+
+def mute(served: Served, _: socket.socket) -> bytes | None:
+    return RIGHT if served.calm else None
+
+
+def pushing(served: Served, connection: socket.socket) -> bytes | None:
+    if served.calm:
+        return RIGHT
+    connection.send(RIGHT)
+    time.sleep(0.002)
+    return answer(b"pushed")
+
+
+MODES: dict[str, Reaction] = {
+    "good": later(RIGHT),
+    "503 later": later(answer(b"busy", b"503 Service Unavailable")),
+    "one 500 in 5": one_in(5, answer(b"", b"500 Internal Server Error")),
+    "302 later": later(answer(b"", b"302 Found", more=b"Location: /\r\n")),
+    "204 later": later(b"HTTP/1.1 204 No Content\r\n\r\n"),
+    "wrong body later": later(answer(b"Hello, World?")),
+    "one wrong byte in 5": one_in(5, answer(b"Hello, world!")),
+    "empty body later": later(answer(b"")),
+    "longer body later": later(answer(BODY * 2)),
+    "growing body": growing,
+    "wrong type later": later(answer(kind=b"text/html")),
+    "two types later": later(answer(more=b"Content-Type: text/html\r\n")),
+    "two lengths later": later(answer(more=b"Content-Length: 14\r\n")),
+    "no HTTP later": later(b"Hello, World!\r\n\r\n"),
+    "bad chunk later": later(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"
+    ),
+    "bad trailer later": later(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"d\r\nHello, World!\r\n0\r\nno colon\r\n\r\n"
+    ),
+    "two answers later": later(RIGHT * 2),
+    "pushed answers later": pushing,
+    "close that does not come": later(CLOSING),
+    "cut answers later": cut,
+    "resets later": reset,
+    "closes without an answer": lambda served, _: RIGHT if served.calm else b"",
+    "stops answering": mute,
+    "hangs": hang,
+    "stops itself": stop_itself,
+    "dies": die,
+    "aborts": abort,
+    "leaks": leak,
+    "forks": fork,
+}
+
+
+def serve(mode: str, host: str, port: int) -> None:
+    react, served = MODES[mode], Served()
+    listener = socket.create_server((host, port), backlog=4096)
+    listener.setblocking(False)
+    poll, held = select.epoll(), {}
+    poll.register(listener, select.EPOLLIN)
+    while True:
+        for descriptor, _ in poll.poll():
+            if descriptor == listener.fileno():
+                connection, _ = listener.accept()
+                held[connection.fileno()] = (connection, bytearray())
+                poll.register(connection, select.EPOLLIN)
+                continue
+            connection, received = held[descriptor]
+            if not take(connection, received, react, served):
+                poll.unregister(descriptor)
+                del held[descriptor]
+                connection.close()
+
+
+def take(connection: socket.socket, received: bytearray, react: Reaction, served: Served) -> bool:
+    """Answer what came; False if the connection is to be closed."""
+    try:
+        chunk = connection.recv(65536)
+        received += chunk
+        if not chunk:
+            return False
+        while (end := received.find(b"\r\n\r\n")) >= 0:
+            head = bytes(received[:end])
+            del received[: end + 4]
+            served.requests += 1
+            said = react(served, connection) if head.split()[1] == b"/" else MISSING
+            if said == b"":
+                return False
+            if said is not None:
+                if head.startswith(b"HEAD"):
+                    said = said[: said.index(b"\r\n\r\n") + 4]
+                connection.sendall(said)
+            if b"connection: close" in head.lower() or b"HTTP/1.0" in head:
+                return False
+    except OSError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,82 @@
+"""All checks of all boards, and the figures of the page's pictures."""
+
+from collections.abc import Iterator, Sequence
+
+from deadheat.boards.checks import composite, counts, load, order, repeats
+from deadheat.boards.checks.beside import Names, OwnRun, beside, read_names
+from deadheat.boards.model import LiveBoard, Table
+from deadheat.boards.readings import FORMAT, BoardFacts, BoardFinding, Readings
+
+ENTRIES_MIN = 2
+
+
+def audit_boards(
+    boards: Sequence[LiveBoard],
+    own: OwnRun | None = None,
+    names: Names | None = None,
+    options: Sequence[str] = (),
+) -> Readings:
+    """All readings; with `own`, also beside that run. `options` are those of the command."""
+    files = [name for board in boards for name in board.files]
+    findings: list[BoardFinding] = []
+    ranks, repeated, rates = [], [], []
+    for board in boards:
+        repeated_by_profile = repeats.repeats_of(board)
+        noises = repeats.noises_of(repeated_by_profile)
+        for table in board.tables:
+            if len(table.rated) < ENTRIES_MIN:
+                continue
+            noise = noises.get(table.profile)
+            of_profile = repeated_by_profile[table.profile]
+            found = [*_of_table(board, table, of_profile, noise)]
+            findings += found
+            crowd = next((finding for finding in found if finding.code == "plateau"), None)
+            rates.append(load.rates_of(board, table, crowd))
+            repeated.append(repeats.picture(board, table.profile, of_profile))
+            if noise is not None:
+                ranks.append(order.picture(board, table, noise))
+        if (whole := composite.composite(board, noises)) is not None:
+            findings.append(whole)
+    return Readings(
+        format=FORMAT,
+        made_by=("deadheat", "audit", *files, *options),
+        boards=tuple(map(_facts, boards)),
+        findings=(*findings, *(beside(boards, own, names or read_names()) if own else ())),
+        ranks=tuple(ranks),
+        repeats=tuple(each for each in repeated if each.ratios),
+        rates=tuple(rates),
+    )
+
+
+def _of_table(
+    board: LiveBoard, table: Table, own: Sequence[repeats.Repeat], noise: repeats.Noise | None
+) -> Iterator[BoardFinding]:
+    found = (
+        repeats.repeats(board, table, own, noise),
+        order.survives(board, table, noise),
+        *order.editions(board, table, noise),
+        load.little(board, table),
+        load.plateau(board, table),
+        load.idle_cpus(board, table),
+        load.too_many_cpus(board, table),
+        counts.failures(board, table),
+        counts.unended(board, table),
+        counts.equal_percentiles(board, table),
+        counts.falling_percentiles(board, table),
+        counts.unreadable(board, table),
+    )
+    yield from (finding for finding in found if finding is not None)
+
+
+def _facts(board: LiveBoard) -> BoardFacts:
+    return BoardFacts(
+        name=board.name,
+        files=board.files,
+        editions=len(board.editions),
+        first=board.editions[0],
+        last=board.editions[-1],
+        figures=len(board.measurements),
+        entries=len({row.entry for row in board.measurements}),
+        profiles=len(board.profiles),
+        cpus=board.cpus,
+    )

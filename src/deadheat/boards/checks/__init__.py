@@ -1,0 +1,1 @@
+"""Pure checks of a board: figures in, findings out."""

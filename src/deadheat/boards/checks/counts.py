@@ -1,0 +1,182 @@
+"""What the counts of a row say: failures, requests without an end, and impossible percentiles."""
+
+import statistics
+from itertools import pairwise
+
+from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.model import LiveBoard, Measurement, Table
+from deadheat.boards.readings import BoardFinding, Figure, rounded
+
+FAILED_SHARE = 1e-3
+EXPECTED_MIN = 1e-9  # requests
+COUNT_OFF = 0.05  # of the requests
+EQUAL_SHARE = 0.5  # of a profile's rows: then its p99 is the mean
+
+
+def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
+    """Rows whose requests failed by status, had no answer, or ended in neither."""
+    rows = [
+        row
+        for row in table.rows
+        if row.failed is not None or row.errors is not None or row.requests is not None
+    ]
+    if not rows:
+        return None
+    found = [(share, row) for row in rows if (share := failed_share(row)) > FAILED_SHARE]
+    found.sort(key=lambda item: (-item[0], item[1].entry))
+    return finding_of(
+        "failures",
+        board,
+        table,
+        fires=bool(found),
+        judged=len(rows),
+        found=len(found),
+        values={"largest_share": rounded(max(map(failed_share, rows)))},
+        rows=[
+            {
+                "entry": row.entry,
+                "rate_per_s": rounded(row.rate_per_s),
+                "failed": row.failed or 0,
+                "errors": row.errors or 0,
+                "neither": in_neither(row),
+                "share": rounded(share),
+            }
+            for share, row in found[:ROWS_MAX]
+        ],
+    )
+
+
+def failed_share(row: Measurement) -> float:
+    """Requests that failed or ended in neither an answer nor an error, as a share of all."""
+    bad = (row.failed or 0) + (row.errors or 0) + in_neither(row)
+    good = row.ok if row.ok is not None else row.rate_per_s * (row.duration_s or 1.0)
+    return bad / (bad + good) if bad else 0.0
+
+
+def in_neither(row: Measurement) -> int:
+    """Requests without an answer, a failure or an error; 0 if the file does not count them all."""
+    if row.requests is None or row.ok is None:
+        return 0
+    return max(row.requests - row.ok - (row.failed or 0) - (row.errors or 0), 0)
+
+
+def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
+    """Rows whose rate is not their answers over their time.
+
+    If most rows of a profile are off by one factor, its time is not the one that it states.
+    """
+    factors = {row.entry: factor for row in table.rated if (factor := counted(row)) is not None}
+    if not factors:
+        return None
+    center = statistics.median(factors.values())
+    off = center if abs(center - 1) > COUNT_OFF else 1.0
+    rows = [
+        row
+        for row in table.rated
+        if row.entry in factors and abs(factors[row.entry] / off - 1) > COUNT_OFF
+    ]
+    rows.sort(key=lambda row: (-abs(factors[row.entry] / off - 1), row.entry))
+    duration_s = next((row.duration_s for row in table.rated if row.duration_s), None)
+    return finding_of(
+        "unended",
+        board,
+        table,
+        fires=off != 1 or bool(rows),
+        judged=len(factors),
+        found=len(rows),
+        values={"off": rounded(off), "duration_s": duration_s},
+        rows=[
+            {
+                "entry": row.entry,
+                "rate_per_s": rounded(row.rate_per_s),
+                "counted_per_s": rounded(row.rate_per_s * factors[row.entry]),
+                "factor": rounded(factors[row.entry]),
+            }
+            for row in rows[:ROWS_MAX]
+        ],
+    )
+
+
+def counted(row: Measurement) -> float | None:
+    """Answers over rate x time; 1 if each request of the rate is a counted answer."""
+    ended = row.ok if row.ok is not None else row.requests
+    expected = row.rate_per_s * (row.duration_s or 0.0)
+    return ended / expected if ended and expected > EXPECTED_MIN else None
+
+
+def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
+    """Rows whose p99 is their mean, to the last digit."""
+    rows = [row for row in table.rated if row.p99_s is not None and row.mean_s is not None]
+    if not rows:
+        return None
+    equal = [row for row in rows if row.p99_s == row.mean_s]
+    return finding_of(
+        "equal_percentiles",
+        board,
+        table,
+        fires=bool(equal),
+        judged=len(rows),
+        found=len(equal),
+        values={"whole_profile": "yes" if len(equal) >= EQUAL_SHARE * len(rows) else "no"},
+        rows=[_latencies(row) for row in equal[:ROWS_MAX]],
+    )
+
+
+def falling_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
+    """Rows whose percentiles fall."""
+    rows = [row for row in table.rated if len(percentiles(row)) > 1 or row.mean_s is not None]
+    if not rows:
+        return None
+    falling = [row for row in rows if falls(row)]
+    return finding_of(
+        "falling_percentiles",
+        board,
+        table,
+        fires=bool(falling),
+        judged=len(rows),
+        found=len(falling),
+        values={},
+        rows=[_latencies(row) for row in falling[:ROWS_MAX]],
+    )
+
+
+def percentiles(row: Measurement) -> list[float]:
+    steps = (row.p50_s, row.p75_s, row.p90_s, row.p99_s)
+    return [value for value in steps if value is not None]
+
+
+def falls(row: Measurement) -> bool:
+    """A higher percentile is below a lower one. A mean above p99 is possible."""
+    return any(low > high for low, high in pairwise(percentiles(row)))
+
+
+def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
+    """Rows of any edition with a text in place of a latency, or without a rate."""
+    rows = board.of(table.profile)
+    found = [row for row in rows if row.unreadable or row.rate_per_s <= 0]
+    return finding_of(
+        "unreadable",
+        board,
+        table,
+        fires=bool(found),
+        judged=len(rows),
+        found=len(found),
+        values={},
+        rows=[
+            {
+                "entry": row.entry,
+                "edition": row.edition,
+                "rate_per_s": rounded(row.rate_per_s),
+                "text": ", ".join(row.unreadable) or "no rate",
+            }
+            for row in found[:ROWS_MAX]
+        ],
+    )
+
+
+def _latencies(row: Measurement) -> dict[str, Figure]:
+    values = {"mean": row.mean_s, "p50": row.p50_s, "p90": row.p90_s, "p99": row.p99_s}
+    return {"entry": row.entry} | {
+        f"{name}_ms": None if value is None else rounded(1000 * value)
+        for name, value in values.items()
+    }

@@ -1,0 +1,238 @@
+"""A board's own noise: entries that it measured again with unchanged source.
+
+Two measurements of one entry are a repeat if their source and the board's load are the same and
+their figures differ; equal figures are one measurement, carried over. A measurement with more CPUs
+than the board now gives was made with other CPUs, and is left out. Where two editions share at
+least `SHIFT_MIN` repeats, the median change of these is that of the machine, and is taken out.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.model import LiveBoard, Measurement, Table, days_between
+from deadheat.boards.readings import BoardFinding, RepeatPicture, rounded
+from deadheat.stats.distributions import Floats
+
+SHIFT_MIN = 20
+OWN_MIN = 60  # with fewer repeats, the noise of a profile is that of the whole board
+REPEATS_MIN = 20  # with fewer, nothing is said of a board's noise
+OTHER_CPUS = 1.15  # times those that the board gives
+ONCE_IN = 20  # the needed difference is passed by chance this rarely
+RESAMPLES, SEED = 1000, 20
+DRAWS, PICTURED = 2000, 400
+NEAR_DAYS = 7.0
+NORMAL_MEDIAN = 0.6745  # median of a standard normal deviate without its sign
+HEAVY = 1.5  # times the normal: noise with more has heavy tails
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Two measurements of one entry; `change` is the log of later over earlier rate."""
+
+    profile: str
+    entry: str
+    earlier: str
+    later: str
+    rate_per_s: float
+    change: float
+
+    @property
+    def days(self) -> float | None:
+        return days_between(self.earlier, self.later)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The changes of repeats, and what two entries must differ by.
+
+    `needed` is what one in twenty changes passes, without their sign, as a log. `own` says whether
+    they are repeats of this profile or of the whole board.
+    """
+
+    repeats: tuple[Repeat, ...]
+    own: bool
+
+    @property
+    def changes(self) -> Floats:
+        return np.array([repeat.change for repeat in self.repeats])
+
+    @property
+    def needed(self) -> float:
+        return quantile_needed(self.changes)
+
+    def interval(self) -> tuple[float, float]:
+        """Of `needed`: a bootstrap of entries, since those of one entry belong together."""
+        return _bootstrap(self.repeats, quantile_needed)
+
+    def jointly(self, entries: int) -> float:
+        """The difference that no two of so many equal entries pass, in 19 of 20 tables."""
+        generator = np.random.default_rng(SEED)
+        errors = self.changes / math.sqrt(2)
+        signs = generator.choice([-1.0, 1.0], (DRAWS, entries))
+        drawn = signs * generator.choice(errors, (DRAWS, entries))
+        return float(np.quantile(np.ptp(drawn, axis=1), 1 - 1 / ONCE_IN))
+
+
+def quantile_needed(changes: Floats) -> float:
+    """What one change in twenty passes, without its sign."""
+    return float(np.quantile(np.abs(changes), 1 - 1 / ONCE_IN))
+
+
+def repeats_of(board: LiveBoard) -> dict[str, tuple[Repeat, ...]]:
+    """All repeats by profile, without what all entries changed between two editions."""
+    repeats = [repeat for profile in board.profiles for repeat in _of_profile(board, profile)]
+    changes: dict[tuple[str, str], list[float]] = {}
+    for repeat in repeats:
+        changes.setdefault((repeat.earlier, repeat.later), []).append(repeat.change)
+    shifts = {
+        editions: float(np.median(several)) if len(several) >= SHIFT_MIN else 0.0
+        for editions, several in changes.items()
+    }
+    by_profile: dict[str, list[Repeat]] = {profile: [] for profile in board.profiles}
+    for each in repeats:
+        shift = shifts[each.earlier, each.later]
+        by_profile[each.profile].append(replace(each, change=each.change - shift))
+    return {profile: tuple(several) for profile, several in by_profile.items()}
+
+
+def _of_profile(board: LiveBoard, profile: str) -> Iterator[Repeat]:
+    by_entry: dict[str, list[Measurement]] = {}
+    for row in board.of(profile):
+        if row.rate_per_s > 0 and row.source is not None and not _with_other_cpus(board, row):
+            by_entry.setdefault(row.entry, []).append(row)
+    for entry, rows in by_entry.items():
+        for first, second in pairwise(_measured(rows)):
+            if first.source == second.source and first.setup == second.setup:
+                yield Repeat(
+                    profile=profile,
+                    entry=entry,
+                    earlier=first.edition,
+                    later=second.edition,
+                    rate_per_s=first.rate_per_s,
+                    change=math.log(second.rate_per_s / first.rate_per_s),
+                )
+
+
+def _with_other_cpus(board: LiveBoard, row: Measurement) -> bool:
+    return bool(board.cpus and row.cpus_used and row.cpus_used > OTHER_CPUS * board.cpus)
+
+
+def _measured(rows: Sequence[Measurement]) -> list[Measurement]:
+    """Without figures that were carried over from the row before."""
+    measured: list[Measurement] = []
+    for row in rows:
+        if not measured or row.figures != measured[-1].figures:
+            measured.append(row)
+    return measured
+
+
+def noises_of(repeats: Mapping[str, tuple[Repeat, ...]]) -> dict[str, Noise]:
+    """The noise of each profile; empty if the whole board has too few repeats."""
+    pooled = tuple(repeat for several in repeats.values() for repeat in several)
+    if len(pooled) < REPEATS_MIN:
+        return {}
+    return {
+        profile: Noise(several, own=True) if len(several) >= OWN_MIN else Noise(pooled, own=False)
+        for profile, several in repeats.items()
+    }
+
+
+def repeats(
+    board: LiveBoard, table: Table, own: Sequence[Repeat], noise: Noise | None
+) -> BoardFinding | None:
+    """How far measurements of unchanged source are apart, by time between them and by rate."""
+    if not own or noise is None:
+        return None
+    changes = np.array([repeat.change for repeat in own])
+    apart = np.abs(changes)
+    near = [abs(each.change) for each in own if each.days is not None and each.days <= NEAR_DAYS]
+    far = [abs(each.change) for each in own if each.days is not None and each.days > NEAR_DAYS]
+    days = [each.days for each in own if each.days is not None]
+    low, high = noise.interval()
+    spread = float(np.sqrt(np.mean(changes**2) / 2))
+    typical = float(np.median(apart)) / NORMAL_MEDIAN / math.sqrt(2)
+    ordered = sorted(own, key=lambda each: (-abs(each.change), each.entry))
+    return finding_of(
+        "repeats",
+        board,
+        table,
+        fires=True,
+        judged=len(own),
+        found=int((apart > noise.needed).sum()),
+        values={
+            "entries": len({each.entry for each in own}),
+            "median_change": _share(float(np.median(apart))),
+            "needed": _share(noise.needed),
+            "needed_low": _share(low),
+            "needed_high": _share(high),
+            "needed_from": "this profile" if noise.own else "all profiles",
+            "largest": _share(float(apart.max())),
+            "spread_pooled": rounded(spread),
+            "spread_typical": rounded(typical),
+            "heavy": "yes" if spread > HEAVY * typical else "no",
+            "median_days": rounded(float(np.median(days)), 3) if days else None,
+            "near": len(near),
+            "near_median": _share(float(np.median(near))) if near else None,
+            "far": len(far),
+            "far_median": _share(float(np.median(far))) if far else None,
+            **_by_rate(own),
+        },
+        rows=[
+            {
+                "entry": each.entry,
+                "earlier": each.earlier,
+                "later": each.later,
+                "rate_per_s": rounded(each.rate_per_s),
+                "ratio": rounded(math.exp(each.change)),
+            }
+            for each in ordered[:ROWS_MAX]
+        ],
+    )
+
+
+def _by_rate(own: Sequence[Repeat]) -> dict[str, float | None]:
+    """The median change of the slowest, the middle and the fastest third."""
+    ordered = sorted(own, key=lambda each: each.rate_per_s)
+    thirds = np.array_split(np.array([abs(each.change) for each in ordered]), 3)
+    return {
+        f"{name}_third": _share(float(np.median(third))) if len(third) else None
+        for name, third in zip(("slowest", "middle", "fastest"), thirds, strict=True)
+    }
+
+
+def picture(board: LiveBoard, profile: str, repeats: Sequence[Repeat]) -> RepeatPicture:
+    """At most `PICTURED` of a profile's repeats, evenly chosen in the order of their rates."""
+    own = sorted(repeats, key=lambda each: each.rate_per_s)
+    chosen = sorted({*np.linspace(0, len(own) - 1, min(len(own), PICTURED)).astype(int).tolist()})
+    taken = [own[place] for place in chosen] if own else []
+    return RepeatPicture(
+        board=board.name,
+        profile=profile,
+        rates_per_s=tuple(rounded(each.rate_per_s) for each in taken),
+        ratios=tuple(rounded(math.exp(each.change)) for each in taken),
+        days=tuple(None if each.days is None else rounded(each.days, 3) for each in taken),
+    )
+
+
+def _bootstrap(
+    repeats: Sequence[Repeat], statistic: Callable[[Floats], float]
+) -> tuple[float, float]:
+    by_entry: dict[tuple[str, str], list[float]] = {}
+    for each in repeats:
+        by_entry.setdefault((each.profile, each.entry), []).append(each.change)
+    groups = [np.array(several) for several in by_entry.values()]
+    generator = np.random.default_rng(SEED)
+    drawn = generator.integers(0, len(groups), (RESAMPLES, len(groups)))
+    values = [statistic(np.concatenate([groups[at] for at in places])) for places in drawn]
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _share(log_ratio: float) -> float:
+    """A log ratio as a share above 1."""
+    return rounded(math.expm1(log_ratio))

@@ -1,0 +1,299 @@
+"""Readings as an audit's page: five sentences to remember, then a section for each check."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from deadheat import numbers
+from deadheat.audit.page import Page, Section
+from deadheat.boards.readings import BoardFacts, BoardFinding, Figure, Readings
+from deadheat.boards.words import CHECKS, DOES_WELL, SOURCES, same_of, share, title_of
+from deadheat.report.formats.tables import Column
+
+NUMBER = re.compile(r"[-0-9.,]+( %| of [0-9,]+| \[.*\])?$|–$")
+REMEMBERED, EXAMPLES = 5, 4
+MOVED_MIN = 3  # places, before the editions are worth a sentence at the top
+
+
+def boards_page(readings: Readings) -> Page:
+    """All formats but the HTML page show this."""
+    names = numbers.listing([title_of(board.name) for board in readings.boards])
+    return Page(
+        title=f"{names}: what are the published figures worth?",
+        heading=tuple(remember(readings)),
+        command=readings.made_by,
+        sections=tuple(sections(readings)),
+        document=readings.model_dump(mode="json"),
+    )
+
+
+def sections(readings: Readings) -> Iterator[Section]:
+    yield _sources(readings)
+    for board in readings.boards:
+        for code in CHECKS:
+            found = readings.of(board.name, code)
+            if any(finding.fires for finding in found):
+                yield _section(board, code, found)
+        for finding in readings.of(board.name, "composite"):
+            yield _composite(finding)
+        beside = readings.of(board.name, "beside")
+        if beside:
+            yield from _beside(board, beside)
+        if (without := _without_sign(readings, board)) is not None:
+            yield without
+
+
+def remember(readings: Readings) -> list[str]:
+    """At most five sentences: the noise of each board first."""
+    noise = [line for board in readings.boards for line in _on_noise(readings, board.name)]
+    others = [
+        line
+        for say in (_on_profiles, _on_editions, _on_plateaus, _on_score, _on_percentiles)
+        for board in readings.boards
+        for line in say(readings, board.name)
+    ]
+    return [*noise[:3], *others][:REMEMBERED]
+
+
+def _on_noise(readings: Readings, board: str) -> Iterator[str]:
+    repeats, survives = (readings.of(board, code) for code in ("repeats", "survives"))
+    if not repeats or not survives:
+        return
+    first = survives[0]
+    medians = sorted(finding.number("median_change") for finding in repeats)
+    spread = " to ".join(dict.fromkeys(share(value) for value in (medians[0], medians[-1])))
+    days = repeats[0].number_if_any("median_days")
+    after = f" {days:.2g} days later" if days is not None else ""
+    yield (
+        f"{title_of(board)}: measured again{after} with {same_of(board)}, an entry differs from "
+        f"itself by {spread} in the median. In {first.profile}, one in 20 differs by more than "
+        f"{share(first.number('needed'))}, as do only {first.values['separated']} of "
+        f"{first.judged:,} neighbors, and {first.number('with_first'):,.0f} entries are in a dead "
+        "heat with the first."
+    )
+
+
+def _on_profiles(readings: Readings, board: str) -> Iterator[str]:
+    off = [finding for finding in readings.of(board, "little") if finding.values["under_way"]]
+    if off:
+        worst = off[0]
+        also = [finding.profile for finding in off[1:]]
+        more = f" ({numbers.listing(also)} likewise)" if also else ""
+        yield (
+            f"{title_of(board)}: by Little's law, {worst.profile} held about "
+            f"{worst.number('under_way'):,.0f} requests under way and not "
+            f"{worst.number('connections'):,.0f}{more}, unless its latencies leave most "
+            "of the time out."
+        )
+
+
+def _on_editions(readings: Readings, board: str) -> Iterator[str]:
+    found = readings.of(board, "editions")
+    carried = [each for each in found if each.number("carried") > each.judged / 2]
+    moving = [
+        each
+        for each in found
+        if each.number("measured") > each.judged / 2 and each.number("median_moved") >= MOVED_MIN
+    ]
+    parts = []
+    if carried:
+        last = carried[-1]
+        parts.append(
+            f"of {last.judged:,} figures in edition {last.edition} ({last.profile}), "
+            f"{last.values['carried']:,} are those of the edition before"
+        )
+    if moving:
+        worst = max(moving, key=lambda finding: finding.judged * finding.number("median_moved"))
+        parts.append(
+            f"from edition {worst.values['before']} to {worst.edition}, half of {worst.judged:,} "
+            f"entries moved {worst.values['median_moved']} places or more and one moved "
+            f"{worst.values['most_moved']} ({worst.profile})"
+        )
+    if parts:
+        yield f"{title_of(board)}: {'; '.join(parts)}."
+
+
+def _on_plateaus(readings: Readings, board: str) -> Iterator[str]:
+    found = [finding for finding in readings.of(board, "plateau") if finding.fires]
+    if found:
+        widest = max(found, key=lambda finding: finding.found)
+        yield (
+            f"{title_of(board)}: {widest.found} entries have one rate, "
+            f"{numbers.figure(widest.number('low_per_s'))} to "
+            f"{numbers.figure(widest.number('high_per_s'))} requests/s ({widest.profile}): "
+            "something that they share was the limit, not the entries."
+        )
+
+
+def _on_score(readings: Readings, board: str) -> Iterator[str]:
+    for finding in readings.of(board, "composite"):
+        yield (
+            f"{title_of(board)}: without the test {finding.values['most_moved_without']}, "
+            f"{finding.values['most_moved_entry']} moves {finding.values['most_moved']} places in "
+            f"the composite score, and filtering out {finding.values['reversed_without']} alone "
+            f"turns around {finding.values['reversed']} pairs of the others."
+        )
+
+
+def _on_percentiles(readings: Readings, board: str) -> Iterator[str]:
+    found = [f for f in readings.of(board, "equal_percentiles") if f.fires]
+    if found:
+        rows = sum(finding.found for finding in found)
+        profiles = numbers.listing([finding.profile for finding in found])
+        yield (
+            f"{title_of(board)}: in {profiles}, the p99 of {numbers.count(rows, 'row')} is the "
+            "mean, to the last digit."
+        )
+
+
+def _sources(readings: Readings) -> Section:
+    boards = readings.boards
+    cells = (
+        ("board", [title_of(board.name) for board in boards]),
+        ("from", [SOURCES.get(board.name, ", ".join(board.files)) for board in boards]),
+        ("editions", [f"{board.editions:,}" for board in boards]),
+        ("first", [board.first for board in boards]),
+        ("last", [board.last for board in boards]),
+        ("figures", [f"{board.figures:,}" for board in boards]),
+        ("entries", [f"{board.entries:,}" for board in boards]),
+        ("profiles", [f"{board.profiles:,}" for board in boards]),
+    )
+    well = [
+        f"What {title_of(board.name)} does well: {DOES_WELL[board.name]}"
+        for board in boards
+        if board.name in DOES_WELL
+    ]
+    return Section("Sources", tuple(well), _columns(cells))
+
+
+def _columns(cells: Sequence[tuple[str, Sequence[str]]]) -> tuple[Column, ...]:
+    """Columns of numbers are on the right."""
+    return tuple(
+        Column(header, tuple(values), right=place > 0 and all(map(NUMBER.match, values)))
+        for place, (header, values) in enumerate(cells)
+    )
+
+
+def _section(board: BoardFacts, code: str, found: Sequence[BoardFinding]) -> Section:
+    text = CHECKS[code]
+    fires = [finding for finding in found if finding.fires]
+    cells = [("profile", [finding.profile for finding in fires])]
+    cells += [(header, [cell(finding) for finding in fires]) for header, cell in text.columns]
+    notes = _examples(code, fires)
+    quiet = [finding.profile for finding in found if not finding.fires]
+    if quiet:
+        notes.append(f"No sign of it: {', '.join(dict.fromkeys(quiet))}.")
+    lines = (text.looks, f"What it means: {text.means}", f"What would fix it: {text.fix}")
+    title = f"{title_of(board.name)}: {text.title}"
+    return Section(title, lines, _columns(cells), tuple(notes))
+
+
+def _examples(code: str, fires: Sequence[BoardFinding]) -> list[str]:
+    """The worst row of each profile, as far as there is room."""
+    example = CHECKS[code].example
+    if example is None:
+        return []
+    shown = [finding for finding in fires if finding.rows][:EXAMPLES]
+    return [f"{finding.profile}: {example(finding.rows[0])}." for finding in shown]
+
+
+def _composite(finding: BoardFinding) -> Section:
+    values = finding.values
+    lines = (
+        f"The board's rule over the {values['tests']} tests of these files: the mean rate of each "
+        "test in percent of the best, summed. A missing test counts zero.",
+        f"{values['partial']} of {finding.judged} entries miss a profile: their places show what "
+        "they take part in as well as how fast they are.",
+        f"Without one test, Kendall's tau-b with the whole is {values['least_tau_b']:.2f} or more; "
+        f"without {values['most_moved_without']}, {values['most_moved_entry']} moves "
+        f"{values['most_moved']} places."
+        + (f" First without a test: {values['other_leaders']}." if values["other_leaders"] else ""),
+        f"The best of each test is 100, so a filter changes the points of all others: without "
+        f"{values['reversed_without']}, {values['reversed']} pairs of others turn around; "
+        f"{values['reversing']} entries have such an effect.",
+        f"With the board's noise drawn once more, {finding.found} of {finding.judged} entries may "
+        f"have another place; {values['with_first']} may be first.",
+        "What would fix it: normalize by a fixed reference, not by the best that is shown, and "
+        "print places as intervals.",
+    )
+    cells = (
+        ("entry", [str(row["entry"]) for row in finding.rows]),
+        ("score", [numbers.figure(float(row["score"] or 0)) for row in finding.rows]),
+        ("places with noise", [f"{row['first']}–{row['last']}" for row in finding.rows]),
+    )
+    return Section(f"{title_of(finding.board)}: the composite score", lines, _columns(cells))
+
+
+def _beside(board: BoardFacts, found: Sequence[BoardFinding]) -> Iterator[Section]:
+    run, connections = found[0].values["run"], found[0].values["connections"]
+    lines = (
+        f"Servers in both, beside our run {run} at {connections} connections. Machines, numbers of "
+        "CPUs, requests and versions differ, so a disagreement is a question and not an error of "
+        "either side.",
+        "Beyond noise: our run separates the pair, and the board has it the other way around by "
+        "more than 19 of 20 repeats.",
+    )
+    cells = (
+        ("profile", [finding.profile for finding in found]),
+        ("servers", [str(finding.values["shared"]) for finding in found]),
+        ("tau-b", [_tau(finding) for finding in found]),
+        ("opposite", [f"{finding.values['opposite']} of {finding.judged:,}" for finding in found]),
+        ("beyond noise", [str(finding.found) for finding in found]),
+        ("farthest", [str(finding.values["farthest"] or numbers.NONE) for finding in found]),
+    )
+    title = f"{title_of(board.name)}: beside deadheat's own figures"
+    yield Section(title, lines, _columns(cells))
+    best = max(found, key=lambda finding: (finding.number("shared"), -finding.number("opposite")))
+    yield _ratios(board, best)
+
+
+def _ratios(board: BoardFacts, finding: BoardFinding) -> Section:
+    lines = (
+        f"Each server in percent of {finding.values['reference']}: ours with its 95 % interval, "
+        f"and {finding.profile}. The last column has the noise of both.",
+    )
+    rows = finding.rows
+    cells = (
+        ("server", [str(row["server"]) for row in rows]),
+        ("entry", [str(row["entry"]) for row in rows]),
+        ("ours %", [_with_ends(row, "ours", 100) for row in rows]),
+        ("board %", [_times(row["theirs"], 100) for row in rows]),
+        ("board over ours", [_with_ends(row, "over", 1) for row in rows]),
+    )
+    title = f"{title_of(board.name)}: ratios here and there, {finding.profile}"
+    return Section(title, lines, _columns(cells))
+
+
+def _with_ends(row: Mapping[str, Figure], key: str, factor: float) -> str:
+    middle, *ends = (_times(row[name], factor) for name in (key, f"{key}_low", f"{key}_high"))
+    if numbers.NONE in ends or row[f"{key}_low"] == row[f"{key}_high"]:
+        return middle
+    return f"{middle} [{ends[0]}, {ends[1]}]"
+
+
+def _tau(finding: BoardFinding) -> str:
+    tau, low, high = (finding.number(f"tau_{end}") for end in ("b", "low", "high"))
+    return f"{tau:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _times(value: Figure, factor: float) -> str:
+    return numbers.figure(factor * value) if isinstance(value, int | float) else numbers.NONE
+
+
+def _without_sign(readings: Readings, board: BoardFacts) -> Section | None:
+    """The checks of a board that found nothing, and those that its files do not allow."""
+    lines = []
+    for code, text in CHECKS.items():
+        found = readings.of(board.name, code)
+        if not found:
+            lines.append(f"{text.title}: the files do not have what this needs.")
+        elif not any(finding.fires for finding in found):
+            judged = sum(finding.judged for finding in found)
+            lines.append(f"{text.title}: no sign in {numbers.count(judged, 'row')}.")
+    if not lines:
+        return None
+    return Section(f"{title_of(board.name)}: checks without a sign", tuple(lines))
+
+
+def command_of(readings: Readings) -> str:
+    return shlex.join(readings.made_by)

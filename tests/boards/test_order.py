@@ -1,0 +1,208 @@
+"""A board's noise, what survives it, editions, the composite score, and our own run beside it."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deadheat.boards.audit import audit_boards
+from deadheat.boards.checks import order
+from deadheat.boards.checks.beside import OwnRun, beside, read_names
+from deadheat.boards.checks.composite import composite, reversed_pairs, scores_of
+from deadheat.boards.checks.repeats import Noise, noises_of, repeats_of
+from deadheat.boards.model import LiveBoard, Measurement, in_order
+from deadheat.boards.readings import BoardFinding
+from deadheat.errors import DeadheatError
+from deadheat.stats.ranking import rank
+from tests.boards.made import CPUS, NOISE, Made, only, spread_rates
+
+PROFILE = "256 connections"
+
+
+def noise_of(board: LiveBoard) -> Noise:
+    return noises_of(repeats_of(board))[PROFILE]
+
+
+def the(board: LiveBoard, code: str) -> BoardFinding:
+    """The last finding of a board's check."""
+    return audit_boards([board]).of(board.name, code)[-1]
+
+
+def test_finds_the_noise_with_which_a_board_was_made() -> None:
+    noise = noise_of(Made(spread_rates(400), noise=0.03, editions=3).board())
+    assert noise.own
+    assert noise.needed == pytest.approx(1.96 * math.sqrt(2) * 0.03, rel=0.1)
+    low, high = noise.interval()
+    assert low < noise.needed < high
+
+
+def test_noise_alone_separates_at_most_one_pair_in_twenty() -> None:
+    """Copies of one entry: each pair that counts as separated is a false sign."""
+    shares = []
+    for seed in range(20):
+        board = Made([20_000.0] * 60, editions=4, seed=seed).board()
+        logs = np.log([row.rate_per_s for row in board.tables[0].rows])
+        apart = np.abs(np.subtract.outer(logs, logs))[np.triu_indices(60, 1)]
+        shares.append((apart > noise_of(board).needed).mean())
+    assert np.mean(shares) <= 0.05 + 0.01
+
+
+def test_heavy_tails_count_in_the_difference_that_is_needed() -> None:
+    light, heavy = (Made(spread_rates(400), heavy=tails).board() for tails in (False, True))
+    assert noise_of(heavy).needed > 1.5 * noise_of(light).needed
+    assert the(heavy, "repeats").values["heavy"] == "yes"
+    assert the(light, "repeats").values["heavy"] == "no"
+
+
+def test_figures_that_are_carried_over_are_no_repeats() -> None:
+    first = Made(spread_rates(), editions=1).rows()
+    again = [replace(row, edition="2026-01-02") for row in first]
+    again[0] = replace(again[0], rate_per_s=1.2 * again[0].rate_per_s)
+    board = LiveBoard("made", (), ("2026-01-01", "2026-01-02"), (*first, *again))
+    assert len(repeats_of(board)[PROFILE]) == 1
+    assert the(board, "editions").values["carried"] == len(first) - 1
+
+
+def test_an_entry_with_changed_source_is_no_repeat() -> None:
+    board = Made(spread_rates()).board(only(["entry-05"], source=lambda row: row.edition))
+    entries = {repeat.entry for repeat in repeats_of(board)[PROFILE]}
+    assert len(entries) == 59
+    assert "entry-05" not in entries
+
+
+def test_a_measurement_with_other_cpus_is_no_repeat() -> None:
+    def unbound(row: Measurement) -> Measurement:
+        early = row.entry == "entry-05" and row.edition == "2026-01-01"
+        return replace(row, cpus_used=1.5 * CPUS) if early else row
+
+    entries = {repeat.entry for repeat in repeats_of(Made(spread_rates()).board(unbound))[PROFILE]}
+    assert "entry-05" not in entries
+
+
+def test_what_all_entries_changed_is_not_noise() -> None:
+    def faster(row: Measurement) -> Measurement:
+        return replace(row, rate_per_s=row.rate_per_s * (1.3 if row.edition > "2026-01-01" else 1))
+
+    assert noise_of(Made(spread_rates()).board(faster)).needed < 0.15
+
+
+def test_a_profile_with_few_repeats_takes_the_noise_of_the_board() -> None:
+    few = Made(spread_rates(12), profile="other", seed=2).rows()
+    many = Made(spread_rates(100)).rows()
+    board = LiveBoard("made", (), in_order(row.edition for row in many), (*many, *few))
+    noises = noises_of(repeats_of(board))
+    assert (noises[PROFILE].own, noises["other"].own) == (True, False)
+
+
+def test_nothing_survives_on_a_board_of_copies_and_all_of_a_clear_order() -> None:
+    copies = the(Made([20_000.0] * 60).board(), "survives")
+    clear = the(Made([10_000 * 1.5**place for place in range(60)]).board(), "survives")
+    assert copies.number("separated") <= 2
+    assert copies.number("median_places") > 50
+    assert clear.values["separated"] == 59
+    assert (clear.values["with_first"], clear.values["most_places"]) == (1, 1)
+
+
+def test_places_contain_the_published_one() -> None:
+    board = Made(spread_rates()).board()
+    placed = order.places(board.tables[0], noise_of(board).needed)
+    assert all(low <= place <= high for place, (low, high) in enumerate(placed, 1))
+
+
+def test_editions_show_what_moved_and_whether_its_source_changed() -> None:
+    def moved(row: Measurement) -> Measurement:
+        if row.edition == "2026-01-01" or row.entry not in ("entry-50", "entry-55"):
+            return row
+        source = "another" if row.entry == "entry-50" else row.source
+        return replace(row, rate_per_s=8 * row.rate_per_s, source=source)
+
+    finding = the(Made(spread_rates()).board(moved), "editions")
+    assert 2 <= finding.found <= 2 + 60 // 10  # noise alone passes once in twenty times
+    assert finding.values["beyond_unchanged"] == finding.found - 1
+    sources = {row["entry"]: row["source"] for row in finding.rows[:2]}
+    assert sources == {"entry-50": "changed or unknown", "entry-55": "unchanged"}
+    assert finding.number("tau_low") < finding.number("tau_b") <= finding.number("tau_high")
+
+
+def test_bug_editions_were_in_the_order_of_the_text_of_their_dates() -> None:
+    """The tenth of March came before the sixth."""
+    assert in_order(["2026-03-10T20:01", "2026-03-06T15:06"])[0] == "2026-03-06T15:06"
+
+
+def score_board() -> LiveBoard:
+    rows = [
+        row
+        for seed, profile in enumerate(("a-64", "a-256", "b-64", "c-64"))
+        for row in Made(
+            spread_rates(30, seed=seed + 40), profile=profile, name="httparena", seed=seed
+        ).rows()
+    ]
+    generator = np.random.default_rng(3)
+    names = {
+        profile: generator.permutation(30) for profile in dict.fromkeys(r.profile for r in rows)
+    }
+    mixed = [
+        replace(row, entry=f"entry-{names[row.profile][int(row.entry[-2:])]:02}") for row in rows
+    ]
+    return LiveBoard("httparena", (), in_order(row.edition for row in rows), tuple(mixed), CPUS)
+
+
+def test_a_composite_score_changes_with_what_is_left_out() -> None:
+    board = score_board()
+    finding = composite(board, noises_of(repeats_of(board)))
+    assert finding is not None
+    assert finding.number("most_moved") > 0
+    assert finding.number("least_tau_b") < 1
+    assert all(row["first"] <= row["last"] for row in finding.rows)  # type: ignore[operator]
+
+
+def test_filtering_out_the_best_of_a_test_turns_others_around() -> None:
+    rates = np.array([[100.0, 10.0], [50.0, 90.0], [55.0, 84.0], [1.0, 400.0]])
+    scores = scores_of(rates, ["a", "b"])
+    assert scores[1] < scores[2]
+    assert reversed_pairs(rates, ["a", "b"], scores, 3) >= 1
+    assert reversed_pairs(rates[:3], ["a", "b"], scores_of(rates[:3], ["a", "b"]), 1) == 0
+
+
+def own_run(rates: dict[str, float]) -> OwnRun:
+    generator = np.random.default_rng(5)
+    table = np.array([*rates.values()]) * np.exp(generator.normal(0, 0.01, (3, 4, len(rates))))
+    return OwnRun("20260101-000000-abcd", 100, rates, rank(table, [*rates]))
+
+
+def test_an_order_opposite_to_ours_is_found_where_it_is_beyond_the_noise() -> None:
+    board = Made(spread_rates()).board()
+    rows = {row.entry: row.rate_per_s for row in board.tables[0].rows}
+    names = {("made", f"entry-{place:02}"): f"server-{place}" for place in (0, 20, 40)}
+    same = {f"server-{place}": rows[f"entry-{place:02}"] for place in (0, 20, 40)}
+    (agreeing,) = beside([board], own_run(same), names)
+    assert (agreeing.fires, agreeing.values["tau_b"]) == (False, 1.0)
+    assert all(0.8 < float(row["over"] or 0) < 1.2 for row in agreeing.rows)
+    swapped = {**same, "server-0": same["server-40"], "server-40": same["server-0"]}
+    (opposite,) = beside([board], own_run(swapped), names)
+    assert opposite.fires
+    assert opposite.found == 3
+    assert beside([board], own_run(same), {}) == ()
+
+
+def test_the_map_of_names_that_comes_with_deadheat_names_servers_of_the_catalog() -> None:
+    from tests.servers.contenders import CATALOG
+
+    shipped = CATALOG.parents[2] / "servers"
+    names = read_names()
+    assert {board for board, _ in names} == {"httparena", "the-benchmarker", "techempower"}
+    assert [server for server in names.values() if not (shipped / server).is_dir()] == []
+
+
+def test_a_map_of_names_with_other_columns_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("entry,server\n")
+    with pytest.raises(DeadheatError, match=r"names\.csv:1: expected the columns"):
+        read_names(path)
+
+
+def test_noise_of_the_made_boards_is_small() -> None:
+    """Else the checks above would say nothing."""
+    assert NOISE < 0.05

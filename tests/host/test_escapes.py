@@ -1,0 +1,146 @@
+"""Servers that leave their cgroup, as root can: they end with deadheat all the same."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.host import ProcessSpec
+from deadheat.host.agent.escaped import end_tagged, tags
+from deadheat.host.agent.kernel import start_ticks
+from deadheat.host.agent.program import Fault
+from deadheat.host.local import LocalHost
+from tests.host.support import eventually, log
+
+LEAVES = """
+import os, sys, time
+from pathlib import Path
+def leave():
+    mounts = [line.split() for line in open("/proc/self/mounts")]
+    root = next(fields[1] for fields in mounts if fields[2] == "cgroup2")
+    Path(root, "cgroup.procs").write_text("0")
+if sys.argv[2] == "first":
+    leave()
+elif sys.argv[2] == "child":
+    if os.fork():
+        while True: time.sleep(60)
+    leave()
+elif os.fork() == 0:
+    os.setsid()
+    if os.fork(): os._exit(0)
+    leave()
+    if sys.argv[2] == "bare" and len(sys.argv) == 3:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:], "again"], {})
+elif len(sys.argv) == 3:
+    while True: time.sleep(60)
+ticks = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+Path(sys.argv[1], str(os.getpid())).write_text(ticks)
+while True: time.sleep(60)
+"""
+AGENT = """
+import sys, time
+from deadheat.host import ProcessSpec
+from deadheat.host.local import LocalHost
+host = LocalHost("cgroup-v2")
+host.start(ProcessSpec(sys.argv[2:]), sys.argv[1])
+print(host._agent.pid, flush=True)
+time.sleep(600)
+"""
+in_cgroups = pytest.mark.parametrize("containment", ["cgroup-v2"], indirect=True)
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may leave a cgroup")
+
+
+def leaving(marks: Path, who: str) -> ProcessSpec:
+    marks.mkdir(exist_ok=True)
+    command = [sys.executable, "-I", "-S", "-c", LEAVES, str(marks), who]
+    return ProcessSpec(command, limited=True)
+
+
+def living(marks: Path) -> list[int]:
+    return [int(m.name) for m in marks.iterdir() if str(start_ticks(int(m.name))) == m.read_text()]
+
+
+@as_root
+@in_cgroups
+@pytest.mark.parametrize("who", ["first", "child", "second", "bare"])
+def test_bug_a_server_that_left_its_cgroup_outlived_deadheat(
+    containment: str, tmp_path: Path, who: str
+) -> None:
+    marks = tmp_path / "marks"
+    with LocalHost(containment) as host:
+        process = host.start(leaving(marks, who), log(tmp_path))
+        eventually(lambda: bool([*marks.iterdir()]))
+        if who == "second":
+            exited = host.stop(process, "SIGKILL", 0.1)
+            assert exited.survivors >= 1
+            assert living(marks) == []
+        if who in ("first", "child"):
+            eventually(lambda: host.alive(process) is not None)
+            ended = host.alive(process)
+            assert ended is not None
+            assert (ended.limit or "").startswith("left_cgroup: process ")
+    assert living(marks) == []
+
+
+@as_root
+@in_cgroups
+@pytest.mark.parametrize("victim", ["cli", "agent"])
+@pytest.mark.usefixtures("own_cgroups")
+def test_bug_a_server_that_left_its_cgroup_outlived_a_killed_agent(
+    containment: str, tmp_path: Path, victim: str
+) -> None:
+    marks = tmp_path / "marks"
+    spec = leaving(marks, "second")
+    command = [sys.executable, "-c", AGENT, log(tmp_path), *spec.command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        agent = int(process.stdout.readline())
+        eventually(lambda: bool([*marks.iterdir()]))
+        os.kill(process.pid if victim == "cli" else agent, signal.SIGKILL)
+        eventually(lambda: not living(marks), within_s=20)
+        process.kill()
+
+
+def test_orphans_do_not_stay_as_zombies(containment: str, tmp_path: Path) -> None:
+    code = (
+        "import os, time\nfor _ in range(20):\n"
+        "    if os.fork() == 0:\n        if os.fork(): os._exit(0)\n        os._exit(0)\n"
+        "    os.wait()\ntime.sleep(600)"
+    )
+    with LocalHost(containment) as host:
+        host.start(ProcessSpec([sys.executable, "-I", "-S", "-c", code]), log(tmp_path))
+        agent = host._agent.pid
+        host.sleep(1.0)
+        eventually(lambda: zombies(agent) == 0)
+
+
+def zombies(parent: int) -> int:
+    count = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        count += fields[0] == "Z" and int(fields[1]) == parent
+    return count
+
+
+def test_names_what_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process in an endless system call survives SIGKILL; here nothing is sent."""
+    from deadheat.host.agent import escaped
+
+    environment = {**os.environ, "DEADHEAT_TREE": "deadheat-test-names/1"}
+    command = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(command, env=environment) as process:
+        eventually(lambda: (process.pid, "deadheat-test-names/1") in tags())
+        with monkeypatch.context() as patch:
+            patch.setattr(escaped, "kill_all", lambda pids: None)
+            patch.setattr(escaped, "KERNEL_DEADLINE_S", 0.0)
+            with pytest.raises(Fault, match=rf"left running: {process.pid} \(python") as raised:
+                end_tagged("deadheat-test-names")
+        assert raised.value.hint == f"end them yourself: kill -9 {process.pid}"
+        end_tagged("deadheat-test-names")
+        assert process.wait() == -signal.SIGKILL
