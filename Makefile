@@ -6,7 +6,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 # would compile everything that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads site \
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads board \
 	clean
 
 run: build                 ## race eight real servers, and print the ranked table
@@ -95,8 +95,10 @@ race-workloads: build      ## 24 servers on seven workloads, for docs/results/wo
 	$(UV) run deadheat export -o docs/results/workloads.deadheat
 	$(UV) run python docs/workload_results.py
 
-site: build                ## the gallery of the runs in docs/results
-	$(UV) run deadheat site docs/results/*.deadheat -o target/site
+board: build               ## the board of the runs in docs/results
+	$(UV) run deadheat board write docs/results/workloads.deadheat \
+		--before docs/results/race-24-b.deadheat --before docs/results/race-24-a.deadheat \
+		-o target/board
 
 PAGE := src/deadheat/report/formats/page.html
 

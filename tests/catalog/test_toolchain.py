@@ -53,6 +53,13 @@ def test_met_need_has_a_version_and_no_fault(server: Server) -> None:
     assert missing([met]) == []
 
 
+def test_headers_are_not_installed(folders: Folders) -> None:
+    """Regression: "Boost's headers is not installed"."""
+    manifest = MANIFEST + NEED.replace('tool = "node"', 'tool = "Boost\'s headers"')
+    met = probe(FakeHost(), load_server(folders.server(manifest), folders.recipes))
+    assert met.fault == "Boost's headers are not installed"
+
+
 @pytest.mark.parametrize(
     ("host", "fault"),
     [

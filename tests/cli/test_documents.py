@@ -38,7 +38,7 @@ def unknown_flags(words: list[str]) -> list[str]:
     assert command is not None
     if words[:2] == ["workloads", "import"]:
         command = import_workload
-    if isinstance(command, click.Group) and words[0] == "cluster":
+    if isinstance(command, click.Group) and words[0] in ("board", "cluster"):
         command = command.commands[words[1]]
     options = [param for param in command.params if isinstance(param, click.Option)]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
@@ -117,7 +117,7 @@ def test_the_readme_shows_a_picture() -> None:
 def test_command_lines_are_found_in_every_page_that_has_some() -> None:
     """Without this, the tests above could pass on an empty list."""
     pages = {page.name for page in PAGES if any(command_lines(page))}
-    pages_with_lines = """README add-a-server boards cluster containers first-ten-minutes gallery
+    pages_with_lines = """README add-a-server board boards cluster containers first-ten-minutes
         installation protocols regressions replays two-hosts workloads"""
     assert pages == {f"{name}.md" for name in pages_with_lines.split()}
 

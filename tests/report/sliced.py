@@ -26,6 +26,7 @@ def sliced_race(
     apart: float = 0.01,
     valid_blocks: Mapping[str, int] | None = None,
     paused: Mapping[str, Mapping[str, Any]] | None = None,
+    workload: str = "hello",
 ) -> str:
     """A race of eight blocks over two instances of each, whose rates are `apart` above and below.
 
@@ -61,6 +62,7 @@ def sliced_race(
                 instance_id=starts[name][which],
                 at_s=5.0 * block,
                 slices=slices,
+                workload=workload,
                 gates=() if is_valid else failed("steal"),
             )
     return run.end(why="budget spent")

@@ -48,6 +48,14 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
     assert caution.advice == "stop what else runs on this machine"
 
 
+def test_says_that_nothing_was_checked_if_nothing_was_measured(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.end()
+    view = load_view(run.store, run.run_id)
+    assert none_found(view) == "nothing was measured, so nothing was checked"
+
+
 def test_a_long_build_step_is_cut(tmp_path: Path) -> None:
     """Regression: the scripts of three build steps filled the first screen of a report."""
     run = made_run(tmp_path / "runs.sqlite")

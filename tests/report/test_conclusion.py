@@ -9,6 +9,8 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer, conclusions, trust
 from deadheat.report.findings.precision import calibration
 from deadheat.report.model.load import load_view
+from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import run_ids
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 
@@ -36,6 +38,21 @@ def test_names_all_leaders_of_a_dead_heat(tmp_path: Path) -> None:
     assert " are in a dead heat for the lead: " in text
     assert set(text.split()[:3]) == {"alpha", "and", "beta"}
     assert text.endswith("the data cannot separate them")
+
+
+def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
+    """Regression: the answer counted 8 in a dead heat for the lead, and the table braced 6."""
+    bundle = Path(__file__).parents[2] / "docs" / "results" / "workloads.deadheat"
+    with open_bundle(bundle) as store:
+        (run_id,) = run_ids(store)
+        view = load_view(store, run_id).by_workload[0]
+        level = analyze(view).main
+    assert level.ranking is not None
+    braced = level.ranking.dead_heats[0]
+    sentence = answer(view, level)
+    assert len(braced) == 6
+    assert "and 3 more are in a dead heat for the lead" in sentence
+    assert sentence.endswith("; deno-serve and node-fastify may be as fast")
 
 
 def test_says_that_a_dead_heat_is_shown_if_it_is(tmp_path: Path) -> None:

@@ -175,6 +175,12 @@ function fade(from, to, most) {
 }
 
 /**
+ * The first label and one at the end stay within the chart.
+ * @param {number} share
+ */
+const anchor = (share) => (share === 0 ? "start" : share > 0.93 ? "end" : "middle");
+
+/**
  * @param {number[]} ticks
  * @param {number} most
  */
@@ -189,7 +195,7 @@ function axis(ticks, most) {
       ticks.map((tick) =>
         svg(
           "text",
-          { x: x(tick), y: 13, "text-anchor": tick === 0 ? "start" : "middle" },
+          { x: x(tick), y: 13, "text-anchor": anchor(tick / most) },
           `${100 * tick}${tick === 0 ? " %" : ""}`,
         ),
       ),

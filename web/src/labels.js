@@ -12,14 +12,10 @@ import { last } from "./rows.js";
  * @property {(value: number) => string} [tickFormat]
  */
 
-const COLORS = ["blue", "orange", "green", "purple", "pink", "olive"];
 const DASHES = ["none", "8 3", "2 3", "8 3 2 3", "5 2", "12 4"];
 
-/** @param {number} place */
-export const color = (place) => `var(--${COLORS[place % COLORS.length]})`;
-
 /**
- * A dash pattern, so that lines differ without their colors.
+ * A dash pattern, so that lines of one language differ.
  * @param {number} place
  */
 export const dashes = (place) => DASHES[place % DASHES.length];

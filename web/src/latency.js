@@ -2,20 +2,20 @@
 
 import { dot, gridX, gridY, line, ruleX, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { color, dashes, logTicks, spaced } from "./labels.js";
+import { dashes, logTicks, spaced } from "./labels.js";
 import { integer, milliseconds } from "./numbers.js";
 import { last } from "./rows.js";
 
 /** @import { LatencyPart } from "../build/document" */
 
-/** @typedef {{ name: string, latency: LatencyPart }} Curve */
+/** @typedef {{ name: string, latency: LatencyPart, color: string }} Curve */
 
 const FIRST = 0.1; // the fastest tenth would squeeze the rest of the curve
 const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 const NAMES = /** @type {const} */ (["p50", "p75", "p90", "p99", "p99_9", "p99_99"]);
 
 /**
- * `curves`: [{ name, latency }], of which those without a curve are left out.
+ * Those of the `curves` without data are left out.
  * @param {string} caption
  * @param {Curve[]} curves
  */
@@ -111,7 +111,7 @@ const MARKED = [0.5, 0.9, 0.99, 0.999].map((q) => 1 / (1 - q));
  * @param {Curve[]} drawn
  * @param {string} name
  */
-const colorOf = (drawn, name) => color(drawn.findIndex((curve) => curve.name === name));
+const colorOf = (drawn, name) => drawn.find((curve) => curve.name === name)?.color;
 
 /** @param {number} rarity */
 const share = (rarity) => String(Number((100 * (1 - 1 / rarity)).toPrecision(7)));

@@ -3,7 +3,8 @@
 import { dot, gridX, gridY, line, ruleY, text } from "@observablehq/plot";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
-import { color, dashes, logTicks, spaced } from "./labels.js";
+import { dashes, logTicks, narrow, spaced } from "./labels.js";
+import { curveColors } from "./language.js";
 import { latencyFigure } from "./latency.js";
 import * as numbers from "./numbers.js";
 import { rowsAt } from "./rows.js";
@@ -11,15 +12,20 @@ import { rowsAt } from "./rows.js";
 /**
  * @import { ContenderPart, Report } from "../build/document"
  * @import { Percents } from "./labels.js"
+ * @import { ColorOf } from "./language.js"
  * @import { Row } from "./rows.js"
  */
 
 /**
- * @typedef {{ name: string, x: number, y: number, place: number }} Point
+ * @typedef {{ name: string, x: number, y: number, place: number, color: string }} Point
  * @typedef {{ caption: string, label: string, x: object, y: string, log: boolean, even?: number, headers: string[] }} Frame
  */
 
 const MOST = 6; // lines: more would hide each other
+const SECONDS_MOST = 180; // of a run whose axis is in seconds
+const RANGE_LEAST = 10; // percent: a chart that shows less makes much of noise
+const PAD = 0.08; // of the range, above and below
+
 /**
  * An empty section, and a function that draws its charts for the rows that the reader sees. They are
  * drawn after the page: the first screen does not wait for them.
@@ -65,67 +71,80 @@ const captionOf = (/** @type {Element} */ chart) => chart.querySelector("figcapt
  */
 function charts(report, connections, rows) {
   const controls = report.contenders.filter(isControl);
+  const colorOf = curveColors(report);
+  const courseOf = course(report, connections, colorOf);
   return [
     latencyFigure(
       "Latency by percentile (service time)",
       rows.map((row) => ({
         name: row.name,
+        color: colorOf(row.contender),
         latency: /** @type {NonNullable<Row["cell"]>} */ (row.cell).service,
       })),
     ),
-    cost(rows),
-    race("Rate over the race", rows.map(courseOf(connections))),
-    blocks(rows),
+    cost(rows, colorOf),
     race(
-      "The controls over the race",
-      controls.map((each, place) => course(each, connections, place)),
+      "Rate over the race",
+      report,
+      rows.map((row, place) => courseOf(row.contender, place)),
     ),
-    ...levels(report, rows),
+    blocks(rows, colorOf),
+    race("The controls over the race", report, controls.map(courseOf)),
+    ...levels(report, rows, colorOf),
   ].filter((chart) => chart !== null);
 }
 
-/** @param {number | null} connections */
-const courseOf = (connections) => (/** @type {Row} */ row, /** @type {number} */ place) =>
-  course(row.contender, connections, place);
+/**
+ * The unit of the axis of a race: no run of a minute has ticks at 0.2 minutes.
+ * @param {Report} report
+ */
+export const raceUnit = ({ run }) =>
+  (run.elapsed_s ?? 0) <= SECONDS_MOST ? { name: "second", s: 1 } : { name: "minute", s: 60 };
 
 /**
- * The rate of each trial in percent of the contender's median, by minutes since the run's start.
- * @param {ContenderPart} contender
+ * The rate of each trial in percent of the contender's median, by time since the run's start.
+ * @param {Report} report
  * @param {number | null} connections
- * @param {number} place
- * @returns {Point[]}
+ * @param {ColorOf} colorOf
+ * @returns {(contender: ContenderPart, place: number) => Point[]}
  */
-function course(contender, connections, place) {
+const course = (report, connections, colorOf) => (contender, place) => {
   const trials = contender.levels.find((each) => each.connections === connections)?.trials ?? [];
   const rates = trials.flatMap(({ rate_per_s }) => rate_per_s ?? []).sort((a, b) => a - b);
   const middle = rates[Math.floor(rates.length / 2)];
   const name = numbers.short(contender.label ?? contender.name);
+  const color = colorOf(contender);
   return trials.flatMap(({ at_s, rate_per_s }) =>
-    rate_per_s ? [{ name, place, x: at_s / 60, y: (100 * rate_per_s) / middle }] : [],
+    rate_per_s
+      ? [{ name, place, color, x: at_s / raceUnit(report).s, y: (100 * rate_per_s) / middle }]
+      : [],
   );
-}
+};
 
 /**
  * @param {string} caption
+ * @param {Report} report
  * @param {Point[][]} series
  */
-function race(caption, series) {
+function race(caption, report, series) {
+  const { name } = raceUnit(report);
   return lines(series, {
     caption,
     label: `${caption}: each trial's rate in percent of the median of its server.`,
-    x: { label: "minutes since the start" },
+    x: { label: `${name}s since the start` },
     y: "% of the server's median",
     log: false,
     even: 100,
-    headers: ["server", "minute", "% of its median"],
+    headers: ["server", name, "% of its median"],
   });
 }
 
 /**
  * The ratio to the leader in each block where both have a valid trial.
  * @param {Row[]} rows
+ * @param {ColorOf} colorOf
  */
-function blocks(rows) {
+function blocks(rows, colorOf) {
   const key = (/** @type {Row["trials"][number]} */ { invocation, block }) =>
     `${invocation}/${block}`;
   const leader = rows.find((row) => row.standing.ratio_to_leader?.ratio === 1);
@@ -143,6 +162,7 @@ function blocks(rows) {
                 {
                   name: numbers.short(row.name),
                   place,
+                  color: colorOf(row.contender),
                   x: Number(order.get(key(trial))),
                   y: (100 * trial.rate_per_s) / rate,
                 },
@@ -174,14 +194,16 @@ function wholes(most) {
 /**
  * @param {Report} report
  * @param {Row[]} rows
+ * @param {ColorOf} colorOf
  */
-function levels(report, rows) {
+function levels(report, rows, colorOf) {
   if (report.levels.length < 2) return [];
   const all = report.levels.map(({ connections }) => rowsAt(report, connections));
   const series = rows.map((row, place) =>
     report.levels.flatMap(({ connections }, i) => {
       const rate = all[i].find(({ contender }) => contender === row.contender)?.rate;
-      return rate ? [{ name: numbers.short(row.name), place, x: connections, y: rate }] : [];
+      const name = numbers.short(row.name);
+      return rate ? [{ name, place, color: colorOf(row.contender), x: connections, y: rate }] : [];
     }),
   );
   const ticks = report.levels.map(({ connections }) => connections);
@@ -207,21 +229,19 @@ function lines(series, frame) {
   if (!drawn.length) return null;
   const points = drawn.flat();
   const values = points.map(({ y }) => y);
-  const most = Math.max(...values, frame.even ?? 0) * 1.05;
-  /** @type {[number, number]} */
-  const domain = frame.log ? [Math.min(...values) * 0.8, most] : [0, most];
+  const domain = frame.even ? around(values, frame.even) : decades(values);
   /** @type {Percents} */
   const scale = { type: frame.log ? "log" : "linear", domain, ticks: 5 };
   const ends = drawn.map((each) => {
     const end = each.reduce((a, b) => (b.x >= a.x ? b : a));
-    return { name: end.name, trial: end.x, share: end.y, color: color(end.place) };
+    return { name: end.name, trial: end.x, share: end.y, color: end.color };
   });
   const right = Math.max(...points.map(({ x }) => x));
   return figure(
     frame.caption,
     frame.label,
     {
-      marginRight: 130,
+      marginRight: narrow() ? 110 : 130,
       x: { ticks: 5, ...frame.x },
       y: { label: frame.y, ...scale, tickFormat: numbers.tick },
       marks: [
@@ -231,7 +251,7 @@ function lines(series, frame) {
           line(each, {
             x: "x",
             y: "y",
-            stroke: color(each[0].place),
+            stroke: each[0].color,
             strokeDasharray: dashes(each[0].place),
             strokeWidth: 1.75,
           }),
@@ -239,7 +259,8 @@ function lines(series, frame) {
         text(spaced(ends, scale), {
           x: right,
           y: "place",
-          text: (end) => `${end.name.slice(0, 19)}${end.name.length > 19 ? "…" : ""}`,
+          text: (end) =>
+            narrow() ? end.brief : `${end.name.slice(0, 19)}${end.name.length > 19 ? "…" : ""}`,
           textAnchor: "start",
           dx: 6,
           fill: (end) => end.color,
@@ -252,12 +273,31 @@ function lines(series, frame) {
 }
 
 /**
+ * The values and the line that they are compared with, over the whole height.
+ * @param {number[]} values
+ * @param {number} even
+ * @returns {[number, number]}
+ */
+export function around(values, even) {
+  const [low, high] = [Math.min(...values, even), Math.max(...values, even)];
+  const pad = Math.max(PAD * (high - low), (RANGE_LEAST - (high - low)) / 2);
+  return [Math.max(0, low - pad), high + pad];
+}
+
+/**
+ * @param {number[]} values
+ * @returns {[number, number]}
+ */
+const decades = (values) => [Math.min(...values) * 0.8, Math.max(...values) * 1.05];
+
+/**
  * CPU time per request against the rate.
  * @param {Row[]} rows
+ * @param {ColorOf} colorOf
  */
-function cost(rows) {
-  const points = rows.flatMap((row) =>
-    row.cpu && row.rate ? [{ name: numbers.short(row.name), rate: row.rate, cpu: row.cpu }] : [],
+function cost(rows, colorOf) {
+  const points = rows.flatMap(({ name, rate, cpu, contender }) =>
+    cpu && rate ? [{ name: numbers.short(name), rate, cpu, color: colorOf(contender) }] : [],
   );
   if (points.length < 2) return null;
   const middle = Math.sqrt(
@@ -279,7 +319,7 @@ function cost(rows) {
       text: "brief",
       textAnchor,
       dx: textAnchor === "start" ? 8 : -8,
-      fill: "var(--ink)",
+      fill: "color",
     });
   return figure(
     "Cost against rate",
@@ -296,7 +336,7 @@ function cost(rows) {
       marks: [
         gridX({ ticks: across }),
         gridY({ ticks }),
-        dot(points, { x: "rate", y: "cpu", r: 4, fill: "var(--blue)" }),
+        dot(points, { x: "rate", y: "cpu", r: 4, fill: "color" }),
         names(
           placed.filter(({ rate }) => rate < middle),
           "start",

@@ -3,6 +3,7 @@
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
 import { h, link, scrolling, table } from "./dom.js";
 import { keep, place } from "./keep.js";
+import { curveColors } from "./language.js";
 import { latencyFigure } from "./latency.js";
 import * as numbers from "./numbers.js";
 import { panelId, sum } from "./rows.js";
@@ -28,6 +29,7 @@ export function panels(report, connections, open) {
   const order = report.contenders
     .map((contender, i) => ({ contender, i }))
     .sort((a, b) => placeOf(a.contender) - placeOf(b.contender) || a.i - b.i);
+  const colorOf = curveColors(report);
   const section = keep("panels", null, () =>
     h("section", { "aria-labelledby": "servers" }, h("h2", { id: "servers" }, "Behind each row")),
   );
@@ -37,8 +39,8 @@ export function panels(report, connections, open) {
       const standing = standings[placeOf(contender)];
       return keep(
         panelId(i),
-        [contender, standing?.rank_low, standing?.rank_high, connections],
-        () => panel(contender, standing, panelId(i), connections, open),
+        [contender, standing?.rank_low, standing?.rank_high, connections, colorOf(contender)],
+        () => panel(contender, colorOf(contender), standing, panelId(i), connections, open),
       );
     }),
   ]);
@@ -47,12 +49,13 @@ export function panels(report, connections, open) {
 
 /**
  * @param {ContenderPart} contender
+ * @param {string} color of its curves
  * @param {StandingPart | undefined} standing
  * @param {string} id
  * @param {number | null} connections
  * @param {Set<string>} open
  */
-function panel(contender, standing, id, connections, open) {
+function panel(contender, color, standing, id, connections, open) {
   const cell = contender.levels.find((level) => level.connections === connections);
   const details = h(
     "details",
@@ -79,7 +82,7 @@ function panel(contender, standing, id, connections, open) {
   // Filled when first opened: the charts of sixty servers would keep a phone busy.
   const fill = () => {
     if (details.open && details.children.length === 1)
-      details.append(...content(contender, cell, connections));
+      details.append(...content(contender, color, cell, connections));
   };
   details.addEventListener("toggle", fill);
   if (open.has(id)) {
@@ -91,10 +94,11 @@ function panel(contender, standing, id, connections, open) {
 
 /**
  * @param {ContenderPart} contender
+ * @param {string} color
  * @param {CellPart | undefined} cell
  * @param {number | null} connections
  */
-function content(contender, cell, connections) {
+function content(contender, color, cell, connections) {
   const offered = contender.offered.filter((each) => each.connections === connections);
   const trials = [...(cell?.trials ?? []), ...(cell ? [] : offered.flatMap((each) => each.trials))];
   return [
@@ -102,13 +106,13 @@ function content(contender, cell, connections) {
     trials.length
       ? h(
           "div",
-          { class: "figures" },
+          { class: "figures", style: `--series: ${color}` },
           cell
             ? latencyFigure("Service time and time to first byte", [
-                { name: "last byte", latency: cell.service },
+                { name: "last byte", color, latency: cell.service },
                 ...(same(cell.service, cell.first_byte)
                   ? []
-                  : [{ name: "first byte", latency: cell.first_byte }]),
+                  : [{ name: "first byte", color, latency: cell.first_byte }]),
               ])
             : null,
           ...offered
@@ -117,7 +121,7 @@ function content(contender, cell, connections) {
             .map((each) =>
               latencyFigure(
                 `Response time at ${numbers.rate(each.offered_rate_per_s)} requests/s offered`,
-                [{ name: "response", latency: each.response }],
+                [{ name: "response", color, latency: each.response }],
               ),
             ),
           rateFigure(trials, cell?.rate_per_s ?? null),

@@ -3,7 +3,8 @@
 import { dot, gridY, line, text } from "@observablehq/plot";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
-import { color, dashes, narrow, spaced } from "./labels.js";
+import { dashes, narrow, spaced } from "./labels.js";
+import { curveColors } from "./language.js";
 import * as numbers from "./numbers.js";
 import { last } from "./rows.js";
 
@@ -17,11 +18,13 @@ import { last } from "./rows.js";
  * @param {Report} report
  */
 export function recovery(report) {
+  const colorOf = curveColors(report);
   const series = report.contenders
     .filter(({ recoveries }) => recoveries.length)
-    .map(({ name, label, recoveries }, place) => ({
+    .map(({ name, label, recoveries, language }, place) => ({
       name: numbers.short(label ?? name),
       place,
+      color: colorOf({ language }),
       points: recoveries.map(({ recovered_after_s, burnt_for_s }, i) => ({
         trial: i + 1,
         seconds: recovered_after_s ?? burnt_for_s ?? 0,
@@ -34,9 +37,9 @@ export function recovery(report) {
   const trials = Math.max(...all.map(({ trial }) => trial));
   /** @type {Percents} */
   const up = { type: "linear", domain: [0, most], ticks: 5 };
-  const ends = series.map(({ name, place, points }) => {
+  const ends = series.map(({ name, color, points }) => {
     const end = last(points);
-    return { name, trial: end.trial, share: end.seconds, color: color(place) };
+    return { name, trial: end.trial, share: end.seconds, color };
   });
   const slow = all.filter(({ never }) => never).length;
   const summary = slow
@@ -59,17 +62,17 @@ export function recovery(report) {
         y: { label: "seconds", ...up },
         marks: [
           gridY({ ticks: up.ticks }),
-          ...series.flatMap(({ place, points }) => [
+          ...series.flatMap(({ place, color, points }) => [
             line(points, {
               x: "trial",
               y: "seconds",
-              stroke: color(place),
+              stroke: color,
               strokeDasharray: dashes(place),
             }),
             dot(points, {
               x: "trial",
               y: "seconds",
-              stroke: color(place),
+              stroke: color,
               symbol: (point) => (point.never ? "times" : "circle"),
             }),
           ]),

@@ -3,6 +3,7 @@
 import { dot, gridY, line, ruleX } from "@observablehq/plot";
 import { h, section } from "./dom.js";
 import { figure } from "./figure.js";
+import { curveColors } from "./language.js";
 import * as numbers from "./numbers.js";
 
 /** @import { Report, ScalingPoint } from "../build/document" */
@@ -18,6 +19,9 @@ import * as numbers from "./numbers.js";
 export function scaling(report, connections) {
   const curves = report.levels.find((level) => level.connections === connections)?.scaling ?? [];
   if (!curves.length) return [];
+  const inColor = curveColors(report);
+  const colorOf = (/** @type {string} */ server) =>
+    inColor(report.contenders.find((each) => each.server === server) ?? { language: null });
   return [
     section(
       "scaling",
@@ -74,7 +78,7 @@ export function scaling(report, connections) {
                   x: "workers",
                   y: (point) => gain(point).ratio,
                   r: 4,
-                  fill: "var(--blue)",
+                  fill: colorOf(curve.server),
                 }),
                 curve.cpus && curve.cpus < most
                   ? ruleX([curve.cpus + 0.5], { stroke: "var(--orange)", strokeDasharray: "4 3" })

@@ -1,15 +1,19 @@
 // A run of several workloads: the choice of one, and the servers over all of them.
 
 import { h, scrolling, table } from "./dom.js";
-import { ofLeader } from "./numbers.js";
+import { curveColors } from "./language.js";
+import { NONE, ofLeader } from "./numbers.js";
 
-/** @import { ProfilePart, ProfileRow, Report } from "../build/document" */
+/**
+ * @import { ProfilePart, ProfileRow, Report } from "../build/document"
+ * @import { Everyone } from "./language.js"
+ */
 
 /**
  * What a report says of one workload, as if it were of a run of that alone.
  * @param {Report} report
  * @param {string} workload
- * @returns {Report}
+ * @returns {Report & Everyone}
  */
 export function onWorkload(report, workload) {
   if (report.run.workloads.length < 2) return report;
@@ -27,6 +31,7 @@ export function onWorkload(report, workload) {
     }));
   return {
     ...report,
+    everyone: report.contenders,
     contenders,
     levels: report.levels.filter(here),
     cautions: report.cautions.filter(here),
@@ -70,7 +75,8 @@ export function workloadChoice(report, chosen, choose) {
 }
 
 /**
- * The section with each server's share of the best on each workload; nothing for a run of one.
+ * The section with a picture of each server's share of the best on each workload, then the figures;
+ * nothing for a run of one.
  * @param {Report} report
  */
 export function profile(report) {
@@ -84,15 +90,96 @@ export function profile(report) {
     "section",
     { "aria-labelledby": "profile" },
     h("h2", { id: "profile" }, "Profile over the workloads"),
-    h("p", {}, "The rate in % of the best on each workload, with its interval."),
-    scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
     h(
-      "ul",
+      "p",
       {},
-      texts(report.profile).map((text) => h("li", { dir: "auto" }, text)),
+      "Each bar is the rate in % of the best on that workload: a full one is the best. A thin line is its interval.",
+    ),
+    scrolling("Bars", bars(report, report.profile.rows, workloads)),
+    h(
+      "details",
+      { class: "as-table" },
+      h("summary", {}, "as a table"),
+      scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
+    ),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, `How well ${workloads[0]} predicts the other workloads`),
+      h(
+        "ul",
+        {},
+        texts(report.profile).map((text) => h("li", { dir: "auto" }, text)),
+      ),
     ),
   );
 }
+
+/**
+ * A bar for each server and workload, in the color of the server's language.
+ * @param {Report} report
+ * @param {ProfileRow[]} rows
+ * @param {string[]} workloads
+ */
+function bars(report, rows, workloads) {
+  const colorOf = curveColors(report);
+  const colors = new Map(report.contenders.map((each) => [each.label ?? each.name, colorOf(each)]));
+  return h(
+    "table",
+    { class: "profile" },
+    h("caption", { class: "unseen" }, "Rate in % of the best on each workload, as bars"),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, h("span", { class: "unseen" }, "server")),
+        workloads.map((workload) => h("th", { scope: "col", dir: "auto" }, workload)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          { style: `--series: ${colors.get(row.name) ?? "var(--muted)"}` },
+          h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, row.name)),
+          workloads.map((workload) => bar(row, workload)),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {ProfileRow} row
+ * @param {string} workload
+ */
+function bar(row, workload) {
+  const share = row.shares.find((each) => each.workload === workload);
+  const text = shareOf(row, workload);
+  const named = h("span", { class: "unseen" }, text);
+  if (!share || share.ratio === null) return h("td", { title: `${workload}: ${NONE}` }, named);
+  const [low, high] = [share.low ?? share.ratio, Math.min(share.high ?? share.ratio, 1)];
+  return h(
+    "td",
+    { title: `${workload}: ${text}` },
+    named,
+    h(
+      "span",
+      { class: "track", "aria-hidden": "true" },
+      h("span", { class: "fill", style: `width: ${whole(Math.min(share.ratio, 1))}` }),
+      low < high
+        ? h("span", { class: "range", style: `left: ${whole(low)}; width: ${whole(high - low)}` })
+        : null,
+    ),
+  );
+}
+
+/** @param {number} share */
+const whole = (share) => `${(100 * share).toFixed(1)}%`;
 
 /** @param {ProfilePart} of */
 const texts = ({ predictions }) => predictions.flatMap(({ text }) => text);

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +53,14 @@ def containerfile(selection: Selection, base_image: str = BASE_IMAGE) -> str:
         f"CMD {json.dumps(fill(start.command, values))}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def bootstrap_lines(server: Server) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The shell lines that install what a server needs, and those that build it in its folder."""
+    values = {"build": "."}
+    env = [f"{name}={value}" for name, value in fill_env(server.build_env, values).items()]
+    steps = [shlex.join([*env, *fill(step, values)]) for step in server.steps]
+    return tuple(dict.fromkeys(need.install for need in server.needs)), tuple(steps)
 
 
 def image_file(server: Server, base_image: str) -> str:

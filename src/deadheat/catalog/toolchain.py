@@ -174,7 +174,8 @@ class Toolchains:
     def _check(self, need: Need) -> Probe:
         output = self._output(need.probe)
         if output is None:
-            return Probe(need, None, f"{need.tool} is not installed")
+            are = "are" if need.tool.endswith("headers") else "is"
+            return Probe(need, None, f"{need.tool} {are} not installed")
         match = re.search(need.pattern, output)
         if match is None:
             if self._cache is not None:

@@ -21,7 +21,7 @@ from deadheat.report.model.runs import find_run
     "run",
     section=Topic.STORED_RUNS,
     metavar="RUN",
-    help="Compare two contenders of this run.",
+    help="Take FIRST and SECOND as two contenders of this run.",
 )
 @store_option
 @json_option

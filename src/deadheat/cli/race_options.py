@@ -171,13 +171,13 @@ protocol_options = grouped(
         "--repetitions",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Stop after this many repetitions instead of when the order is settled.",
+        help="Measure each server this many times, instead of until the order is settled.",
     ),
     flag(
         "--invocations",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Number of fresh starts of each server.",
+        help="Start each server anew this many times; each start is measured repeatedly.",
     ),
     flag(
         "--duration-scale",
@@ -197,7 +197,8 @@ protocol_options = grouped(
         "--asleep",
         section=Topic.MEASUREMENT,
         is_flag=True,
-        help="Let idle CPUs sleep, as they do outside a run.  [default: awake in settle]",
+        help="Let idle CPUs sleep during a race, as they do in daily use.  "
+        "[default: kept awake in settle]",
     ),
 )
 

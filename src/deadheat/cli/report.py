@@ -17,6 +17,7 @@ from deadheat.cli.stored import stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
+from deadheat.report.formats import raw as raw_output
 from deadheat.report.model.runs import find_run, lines, list_runs, reading
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
@@ -77,6 +78,13 @@ PICTURE_FORMATS = ("svg", "png")
     help="Write the series and slices of every trial (json, html).  [default: of up to 60 trials "
     "per server and level, fewer in a run of more than 1,200]",
 )
+@flag(
+    "--raw",
+    section=Topic.OUTPUT,
+    is_flag=True,
+    help="Print what the load generator printed, for each server and workload: the trial nearest "
+    "the median rate.",
+)
 @flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @verbose_option
 @store_option
@@ -91,6 +99,7 @@ def command(
     listing: bool,
     verbose: bool,
     all_series: bool,
+    raw: bool,
     store_path: Path,
 ) -> None:
     """RUN is an id, its last part such as b837, or a unique beginning; the default is the last run.
@@ -117,6 +126,9 @@ def command(
     if all_series and (listing or format_ not in report.WHOLE):
         given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(f"--all-series: {given} has no series; add --format json or html")
+    if raw and (listing or format_ != "terminal"):
+        given = "--list" if listing else f"--format {format_}"
+        raise click.UsageError(f"--raw: it is text of its own; omit {given}")
     if names and picture not in NAMING:
         raise click.UsageError(f"--of {names[0]}: add --picture card or --picture badge")
     if len(names) > 2:
@@ -135,6 +147,7 @@ def command(
                 verbose,
                 all_series,
                 workload,
+                raw,
             )
         )
     if output is None:
@@ -160,13 +173,16 @@ def _content(
     verbose: bool,
     all_series: bool,
     workload: str | None,
+    raw: bool,
 ) -> str | bytes:
     all_or_some = {"series_trials_max": None} if all_series else {}
     with _uncollected():
-        whole = format_ in report.WHOLE
+        whole = raw or format_ in report.WHOLE
         view = report.load_view(store, run_id, whole=whole, **all_or_some)
         if workload is not None:
             view = view.on(workload)
+        if raw:
+            return raw_output.write(view)
         if whole:
             view = with_defects(store, view)
         if format_ not in PICTURE_FORMATS:

@@ -75,7 +75,7 @@ def measured_names(bundle: Path) -> set[str]:
     for view in _views(bundle):
         for connections, sliced in view.sliced.items():
             places = {name: place for place, name in enumerate(sliced.names)}
-            run = _pair_run(0, sliced, places, view.client_gates.get(connections, {}))
+            run = pair_run(0, sliced, places, view.client_gates.get(connections, {}))
             names = {sliced.names[place] for place in run.linked().contender}
             measured.append(names if len(names) > 1 else set())
     return set.intersection(*measured) if measured else set()
@@ -96,7 +96,7 @@ def _level(
     pairs = sorted({*numbers})
     limited = [view.client_gates.get(connections, {}) for _, view, _ in parts]
     runs = [
-        _pair_run(pairs.index(run.pair), sliced, places, outran)
+        pair_run(pairs.index(run.pair), sliced, places, outran)
         for (run, _, sliced), outran in zip(parts, limited, strict=True)
     ]
     if (fit := fit_host_pairs(runs, len(names), len(pairs))) is None:
@@ -121,7 +121,7 @@ def _level(
     )
 
 
-def _pair_run(
+def pair_run(
     host_pair: int, sliced: SlicedLevel, places: Mapping[str, int], limited: Collection[str]
 ) -> HostPairRun:
     """A run's model, without contenders that outran the client."""

@@ -1,4 +1,4 @@
-"""What the gallery keeps of a run: few figures, so that many runs fit into memory."""
+"""What a board keeps of a run: few figures, so that many runs fit into memory."""
 
 import datetime
 import itertools
@@ -63,7 +63,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run, its contenders and its ranked pairs, over all levels of all workloads."""
+    """A run, its contenders, and the pairs that have a page, over all levels of all workloads."""
 
     run: SiteRun
     figures: tuple[Figures, ...]
@@ -95,9 +95,22 @@ def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, LevelAna
 
 
 def pairs_of(level: LevelAnalysis) -> list[Versus]:
-    """All pairs of ranked contenders of a level."""
-    names = [standing.contender.name for standing in level.ranked]
-    return [versus(level, a, b) for a, b in itertools.combinations(names, 2)]
+    """The pairs of a level that have a page: neighbors in its order, and servers of one language.
+
+    All pairs would be n squared, and nobody asks about most of them.
+    """
+    ranked = level.ranked
+    names = [standing.contender.name for standing in ranked]
+    pairs = dict.fromkeys(itertools.pairwise(names))
+    by_language: dict[str, list[str]] = {}
+    for standing in ranked:
+        by_language.setdefault(standing.contender.language or "", []).append(
+            standing.contender.name
+        )
+    for language, several in by_language.items():
+        if language:
+            pairs |= dict.fromkeys(itertools.combinations(several, 2))
+    return [versus(level, a, b) for a, b in pairs]
 
 
 def _run(view: RunView, analysis: Analysis) -> SiteRun:

@@ -41,6 +41,8 @@ td:nth-child(2) { white-space: normal; }
 .lead { font-size: 1.05rem; max-width: 48rem; }
 .names { columns: 14rem; padding: 0; list-style: none; margin: .3rem 0; overflow-wrap: anywhere; }
 h3 { margin: .8rem 0 0; overflow-wrap: anywhere; }
+pre { margin: .2rem 0; padding: .5rem .75rem; background: var(--raised); font-size: .85rem; }
+summary { cursor: pointer; }
 @media print { nav { display: none; } .wide { overflow: visible; } }
 """
 
@@ -129,17 +131,17 @@ def message(error: str, hint: str | None, title: str = "Not found") -> str:
 def static_page(
     title: str, parts: Sequence[Html], root: str = "", preview: Html | None = None
 ) -> str:
-    """A whole page of a gallery; `root` leads from its folder to that of the index."""
+    """A whole page of a board; `root` leads from its folder to that of the index."""
     style = files("deadheat.serve").joinpath("site.css").read_text(encoding="utf-8") + MORE_STYLE
     tags = preview if preview is not None else preview_tags(title)
-    index = f' · <a href="{root}index.html">All runs</a>' if root else ""
+    index = f' · <a href="{root}index.html">All servers</a>' if root else ""
     brand = f'<a class="brand" href="{root}index.html">deadheat</a>'
     return FRAME.format(
         styles="'unsafe-inline'",
         forms="'none'",
-        head=f'<meta name="generator" content="deadheat site">\n{tags}\n<style>{style}</style>',
+        head=f'<meta name="generator" content="deadheat board">\n{tags}\n<style>{style}</style>',
         title=text(title),
-        header=f'<nav aria-label="gallery">{brand}{index}</nav>',
+        header=f'<nav aria-label="board">{brand}{index}</nav>',
         body="\n".join(parts),
     )
 

@@ -2,6 +2,8 @@
 
 import datetime
 import math
+import re
+import shlex
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +11,11 @@ from itertools import groupby
 
 from deadheat import numbers
 from deadheat.errors import StoreError
-from deadheat.foreign_text import one_line
+from deadheat.foreign_text import one_line, printable
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import wording
+from deadheat.report.formats.raw import raw_text
+from deadheat.serve.edition import ServerFacts
 from deadheat.serve.entries import Figures, Meeting
 from deadheat.serve.markup import (
     Html,
@@ -20,6 +24,7 @@ from deadheat.serve.markup import (
     heading,
     link,
     page,
+    paragraph,
     preview_tags,
     run_file,
     static_page,
@@ -54,6 +59,7 @@ HEADER = (
 )
 OPPONENTS = ("opponent", "verdict of the newest run", NumberCell("connections"), NumberCell("runs"))
 ROOT = "../"
+BUILDS = re.compile(r"[^\s'\":]*/builds/[^/\s]+/[0-9a-f]{12}/")  # the folder of a build
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +118,101 @@ def timeline_page(store: Store, name: str) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The lines that install what a server needs, and build it, as the catalog has them now."""
+
+    install: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
+
+    @classmethod
+    def unknown(cls, _: str) -> "Bootstrap":
+        """Of a server that no catalog has."""
+        return cls()
+
+
 def server_page(
-    name: str, figures: Sequence[Figures], newest: Sequence[tuple[Meeting, int]]
+    name: str,
+    figures: Sequence[Figures],
+    newest: Sequence[tuple[Meeting, int]],
+    facts: ServerFacts | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> str:
-    """The page in a gallery. `figures` are those of all runs, the newest first; `newest` has a
-    meeting and the number of runs for each opponent."""
+    """The page in a board. `figures` are those of all runs, the newest first; `newest` has a
+    meeting and the number of runs for each opponent that it has a page with."""
     shown = one_line(name, 80)
-    levels = _by_level([_mark(each) for each in reversed(figures) if each.rate_per_s])
-    parts = [
-        *(
-            chart(f"req/s at {one_line(str(level))}, run by run; machines may differ", marks)
-            for level, marks in levels.items()
-            if len(marks) > 1  # one run needs no chart
-        ),
-        table("Every run, the newest first", HEADER, map(_row, figures)),
-    ]
+    parts = [paragraph(_about(facts), "lead")] if facts else []
+    for level, several in _figures_by_level(figures).items():
+        parts.append(Html(f'<h2 id="{anchor(level.workload)}">{text(one_line(str(level)))}</h2>'))
+        marks = [_mark(each) for each in reversed(several) if each.rate_per_s]
+        if len(marks) > 1:  # one run needs no chart
+            parts.append(chart("req/s, run by run; machines may differ", marks))
+        parts.append(table("Every run, the newest first", HEADER, map(_row, several)))
     if newest:
         rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
-        parts += [heading("Against other servers"), table("Verdicts", OPPONENTS, rows)]
+        parts += [
+            heading("Against its neighbors and servers of its language"),
+            table("Verdicts", OPPONENTS, rows),
+        ]
+    if facts:
+        parts += [*_bootstrap(facts, bootstrap or Bootstrap()), *_raw(facts)]
     count = numbers.count(len({each.run.run_id for each in figures}), "run")
     return static_page(shown, parts, ROOT, preview_tags(shown, f"Measured in {count}."))
+
+
+def anchor(workload: str) -> str:
+    """The id of a workload's section."""
+    return "w-" + "".join(c if c.isalnum() else "-" for c in workload)[:40]
+
+
+def _figures_by_level(figures: Sequence[Figures]) -> dict[Level, list[Figures]]:
+    levels = sorted({each.level for each in figures}, key=lambda at: (at.workload != HELLO, at))
+    return {level: [each for each in figures if each.level == level] for level in levels}
+
+
+def _about(facts: ServerFacts) -> Html:
+    words = [
+        ", ".join(filter(None, [facts.language, facts.framework, facts.kind])),
+        f"version {facts.version}" if facts.version else "",
+        *facts.notes,
+    ]
+    sentences = [text(one_line(each)) for each in words if each]
+    if facts.homepage.startswith(("http://", "https://")):
+        sentences.append(link(facts.homepage, one_line(facts.homepage, 80)))
+    return Html(". ".join(sentences))
+
+
+def _bootstrap(facts: ServerFacts, bootstrap: Bootstrap) -> Iterator[Html]:
+    yield heading("Install, build, start")
+    start = BUILDS.sub("./", shlex.join(facts.start)) if facts.start else ""
+    name = shlex.quote(facts.name)
+    workloads = ",".join(facts.workloads)
+    repeat = f"deadheat run {name}" + (f" --workload {workloads}" if workloads != HELLO else "")
+    if facts.built:
+        yield paragraph(f"Built with {one_line('; '.join(facts.built))}.")
+    lines = [
+        ("install", bootstrap.install),
+        ("build", bootstrap.build),
+        ("start, as it ran", (start,) if start else ()),
+        ("repeat this row", (repeat,)),
+    ]
+    for label, several in lines:
+        if several:
+            yield Html(f"<h3>{text(label)}</h3>{_code(chr(10).join(several))}")
+
+
+def _raw(facts: ServerFacts) -> Iterator[Html]:
+    if not facts.raw:
+        return
+    yield heading("Raw output")
+    yield paragraph("What the load generator printed in one trial: deadheat report --raw shows it.")
+    for workload, raw in facts.raw.items():
+        summary = text(one_line(workload, 40))
+        yield Html(f"<details><summary>{summary}</summary>{_code(raw_text(raw))}</details>")
+
+
+def _code(words: str) -> Html:
+    return wide("text", Html(f'<pre dir="ltr">{text(printable(words))}</pre>'))
 
 
 @dataclass(frozen=True, slots=True)

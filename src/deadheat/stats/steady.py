@@ -84,15 +84,20 @@ def _no_drift(windows: Windows, rule: Rule) -> Reading:
         return _go_on(windows, f"{len(windows)} windows are too few")
     if stretch.is_level(rule.drift_max) and not stretch.drifts(rule.clear_drift_max):
         return _steady(windows, stretch, needed, "no drift since")
-    clear = abs(stretch.drift) > stretch.drift_error
-    what = (
-        f"drifts by {numbers.signed_percent(stretch.drift, 1)}"
-        if clear
-        else "cannot yet exclude a drift"
-    )
-    error, most = numbers.percent(stretch.drift_error), numbers.percent(rule.drift_max, 0)
-    reason = f"{what} (+-{error}; at most {most} over two work-doublings)"
+    reason = _drift_text(stretch, rule)
     return _go_on(windows, reason, stretch)
+
+
+def _drift_text(stretch: Stretch, rule: Rule) -> str:
+    """`its rate still fell by 66 % (limit 30 %)`, or what noise hides."""
+    change, error = abs(stretch.drift), stretch.drift_error
+    shown = stretch.drifts(rule.clear_drift_max)
+    limit = numbers.percent(rule.clear_drift_max if shown else rule.drift_max, 0)
+    if shown or change > max(error, rule.drift_max):
+        how = "fell" if stretch.drift < 0 else "rose"
+        return f"its rate still {how} by {numbers.percent(change, 0)} (limit {limit})"
+    hidden = numbers.percent(change + error, 0)
+    return f"its rate may still change by {hidden}, which noise hides (limit {limit})"
 
 
 def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
@@ -109,7 +114,7 @@ def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
     hidden = abs(stretch.drift) + stretch.drift_error
     caution = (
         f"after {windows.seconds_in_all:.0f} s of warm-up, "
-        f"noise hides whether its rate drifts by up to {numbers.percent(hidden, 0)}"
+        f"its rate may still change by {numbers.percent(hidden, 0)}, which noise hides"
     )
     return replace(reading, caution=caution)
 

@@ -54,8 +54,10 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
 
 def none_found(view: RunView) -> str:
     """The text if there are no cautions: what was checked."""
+    if not view.trials:
+        return "nothing was measured, so nothing was checked"
     if not view.gates:
-        return "none, but no gate was checked in any trial"
+        return "none, but no trial was checked for what disturbs it"
     trials = numbers.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
 
@@ -221,11 +223,11 @@ def _excluded(view: RunView) -> Iterator[Caution]:
             changes = listing([signed_percent(settling.change) for settling in settlings])
             unsettled = sum(not settling.settled for settling in settlings)
             text = (
-                f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'instance')} "
-                f"do not count: the rate then changed by {changes} beside the others"
+                f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'start')} "
+                f"do not count: its rate then changed by {changes} beside the others"
             )
             if unsettled:
-                text += f"; {count(unsettled, 'instance')} never settled"
+                text += f", and after {count(unsettled, 'start')} it never settled"
             yield Caution("settling", (name,), text)
 
 
@@ -235,17 +237,15 @@ def _disagreeing(view: RunView) -> Iterator[Caution]:
         for name, gap in zip(level.names, level.fit.witness_gap, strict=True):
             if gap:
                 text = (
-                    f"{name}: its rate was {signed_percent(math.expm1(gap))} beside the others at "
-                    "the end of its warm-up, a load without slices; its intervals contain both "
-                    "rates"
+                    f"{name}: under steady load before the race its rate was "
+                    f"{signed_percent(math.expm1(gap))} beside the others; its interval has both"
                 )
                 yield Caution("witness", (name,), text)
         for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
             if gap:
                 text = (
-                    f"{name}: nothing was sent in {percent(-math.expm1(-gap), 0)} of the time of "
-                    "its windows, which lay in pauses; its intervals contain the rates with and "
-                    "without this time"
+                    f"{name}: it paused for {percent(-math.expm1(-gap), 0)} of the time, so "
+                    "nothing was sent; its interval has the rates with and without pauses"
                 )
                 yield Caution("silent", (name,), text)
 

@@ -257,7 +257,13 @@ def answer(view: RunView, level: LevelAnalysis) -> str:
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
     if len(leaders) == 1:
         return f"{leaders[0].name} is fastest: {_lead(ranking, ranked)} ahead of the next"
-    return _dead_heat(ranking, ranked, leaders)
+    group = ranking.dead_heats[0] if ranking.dead_heats else ()
+    heat = [standing for standing in ranked if standing.contender.name in group]
+    if ranked[0] not in heat:  # the second is separated, and one below it is not
+        return _dead_heat(ranking, ranked, leaders)
+    others = [standing for standing in leaders if standing not in heat]
+    may = f"; {_names(others)} may be as fast" if others else ""
+    return f"{_dead_heat(ranking, ranked, heat)}{may}"
 
 
 def _here(view: RunView) -> str:

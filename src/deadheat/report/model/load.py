@@ -45,7 +45,13 @@ def load_view(
     `series_trials_max` trials of a contender at a level, evenly over the race, and of fewer in a
     run of more than `SERIES_TRIALS_IN_ALL` trials; None: of all trials.
     """
-    run = read_run(store, run_id)
+    return load_view_of(read_run(store, run_id), whole=whole, series_trials_max=series_trials_max)
+
+
+def load_view_of(
+    run: StoredRun, *, whole: bool = False, series_trials_max: int | None = SERIES_TRIALS_MAX
+) -> RunView:
+    """The view of a run that is read already; see `load_view`."""
     kept = Kept.of(run)
     view = with_client_limits(view_of(run, whole, series_trials_max, kept))
     view = with_model(view, kept)

@@ -1,7 +1,8 @@
-"""A gallery of runs as static pages: an index, and a page per run, server and pair of servers."""
+"""A board as static pages: servers by workloads, and a page per run, server and pair of servers."""
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
-from deadheat.report.model.load import load_view
+from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.card import draw_card, draw_versus
+from deadheat.serve.edition import Edition, EditionPart, join, part_of
 from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
+from deadheat.serve.heatmap import index_page, share_text
 from deadheat.serve.markup import (
     Html,
     NumberCell,
@@ -27,56 +30,69 @@ from deadheat.serve.markup import (
     run_file,
     server_file,
     server_link,
+    slug,
     static_page,
     table,
     text,
 )
-from deadheat.serve.runs import index_page
-from deadheat.serve.servers import server_page
-from deadheat.store import Store
+from deadheat.serve.servers import Bootstrap, server_page
+from deadheat.serve.top import draw_top
+from deadheat.store import Store, read_run
 from deadheat.workload import HELLO, Level
 
-LIST = ".deadheat-site"  # the files of the last gallery in this folder
+LISTS = (".deadheat-board", ".deadheat-site")  # the files of the last board in this folder
 RUN_NAVIGATION = (
-    '<body>\n<nav class="live" aria-label="gallery" style="max-width: 84rem; margin: 0 auto; '
-    'padding: .75rem 1.5rem 0; font-size: .9rem"><a href="../index.html">All runs</a></nav>'
+    '<body>\n<nav class="live" aria-label="board" style="max-width: 84rem; margin: 0 auto; '
+    'padding: .75rem 1.5rem 0; font-size: .9rem"><a href="../index.html">All servers</a></nav>'
 )
+NEWEST = "newest"
 Pair = tuple[str, str]
 Png = Callable[[str], bytes]
 ROOT = "../"
 
 
 @dataclass(slots=True)
-class Gallery:
-    """The runs seen so far, and the files written. `url` is where the gallery will be published:
-    link previews need an absolute address, so only with one there are pictures for them."""
+class BoardFolder:
+    """The runs seen so far, and the files written. `url` is where the board will be published:
+    link previews need an absolute address, so only with one there are pictures for them.
+
+    `bootstrap` gives the lines that install and build a server, by the name of its folder.
+    `repeat` is the command that writes this board.
+    """
 
     folder: Path
     url: str | None = None
     png: Png | None = None
+    bootstrap: Callable[[str], Bootstrap] = Bootstrap.unknown
+    repeat: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
+    parts: dict[str, list[EditionPart]] = field(default_factory=dict)  # by edition
     cards: dict[Pair, tuple[Entry, str]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
 
     def open(self) -> None:
-        """Raises `DeadheatError` if the folder holds files that are not of a gallery."""
-        listed = self.folder / LIST
-        if self.folder.exists() and not listed.exists() and any(self.folder.iterdir()):
+        """Raises `DeadheatError` if the folder holds files that are not of a board."""
+        lists = [self.folder / name for name in LISTS if (self.folder / name).exists()]
+        if self.folder.exists() and not lists and any(self.folder.iterdir()):
             raise DeadheatError(
-                f"--output {self.folder}: the folder is not empty, and it is no gallery",
+                f"--output {self.folder}: the folder is not empty, and it is no board",
                 "choose a new folder",
             )
-        for name in listed.read_text(encoding="utf-8").split("\n") if listed.exists() else ():
-            old = (self.folder / name).resolve()
-            if name and old.is_relative_to(self.folder.resolve()):
-                old.unlink(missing_ok=True)
+        for listed in lists:
+            for name in listed.read_text(encoding="utf-8").split("\n"):
+                old = (self.folder / name).resolve()
+                if name and old.is_relative_to(self.folder.resolve()):
+                    old.unlink(missing_ok=True)
+            listed.unlink()
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def add(self, store: Store, run_id: str) -> None:
-        """Write the page of a run, and keep what the other pages need."""
+    def add(self, store: Store, run_id: str, edition: str = NEWEST) -> None:
+        """Write the page of a run of an edition, and keep what the other pages need."""
         if run_id in self.entries:
             return
-        view = with_defects(store, load_view(store, run_id, whole=True))
+        run = read_run(store, run_id)
+        view = with_defects(store, load_view_of(run, whole=True))
+        self.parts.setdefault(edition, []).append(part_of(view, run.contenders))
         analysis = analyze(view)
         entry = entry_of(view, analysis)
         self.entries[run_id] = entry
@@ -94,12 +110,16 @@ class Gallery:
         ):
             for pair in pairs_of(level):
                 names = _pair((pair.first.contender.name, pair.second.contender.name))
-                newest, _ = self.cards.get(names, (entry, ""))
-                if newest is entry or newest.run.started_at < view.started_at:
+                known, _ = self.cards.get(names, (entry, ""))
+                if known is entry or known.run.started_at < view.started_at:
                     self.cards[names] = (entry, draw_versus(each, pair))
 
-    def finish(self) -> None:
-        """Write the other pages, and the list of all files."""
+    def finish(self) -> Edition:
+        """Write the other pages, and the list of all files; returns the newest edition.
+
+        Raises `DeadheatError` if no run has a rate.
+        """
+        edition, *earlier = self._editions()
         entries = sorted(self.entries.values(), key=lambda e: e.run.started_at, reverse=True)
         servers: defaultdict[str, list[Figures]] = defaultdict(list)
         meetings: defaultdict[Pair, list[Meeting]] = defaultdict(list)
@@ -119,10 +139,42 @@ class Gallery:
             runs = len({meeting.run.run_id for meeting in of_pair})
             for name in pair:
                 opponents[name].append((of_pair[0], runs))
-        for name, of_server in servers.items():
-            self._write(server_file(name), server_page(name, of_server, opponents[name]))
-        self._write("index.html", index_page(entries, servers))
-        (self.folder / LIST).write_text("\n".join([*self.files, ""]), encoding="utf-8")
+        everyone = {**dict.fromkeys(edition.servers), **dict.fromkeys(servers)}
+        for name in everyone:
+            facts = edition.servers.get(name)
+            page = server_page(
+                name,
+                servers[name],
+                opponents[name],
+                facts,
+                self.bootstrap(facts.server if facts else name),
+            )
+            self._write(server_file(name), page)
+            self._write(badge_file(name), badge(edition, name))
+        others = [name for name in everyone if name not in edition.servers]
+        image = self._picture("index.html", draw_top(edition))
+        self._write("index.html", index_page(edition, earlier, image, self.repeat, others))
+        (self.folder / LISTS[0]).write_text("\n".join([*self.files, ""]), encoding="utf-8")
+        return edition
+
+    def _editions(self) -> list[Edition]:
+        """The newest first."""
+        editions = []
+        for name, parts in self.parts.items():
+            try:
+                editions.append(join(name, parts))
+            except ValueError as error:
+                raise DeadheatError(
+                    f"a board needs a run with rates, but {error}",
+                    "race servers first: deadheat run 'go-*'",
+                ) from error
+        if not editions:
+            raise DeadheatError(
+                "a board needs a run, and there is none", "race servers: deadheat run"
+            )
+        rest = [each for each in editions if each.name != NEWEST]
+        rest.sort(key=lambda each: each.newest.started_at, reverse=True)
+        return [each for each in editions if each.name == NEWEST] + rest
 
     def _comparison(self, pair: Pair, meetings: list[Meeting]) -> None:
         name = comparison_file(*pair)
@@ -145,12 +197,47 @@ class Gallery:
         self.files.append(name)
 
 
-def write_gallery(gallery: Gallery, runs: Iterable[tuple[Store, str]]) -> None:
-    """Write a gallery of runs; each is read before the next one is asked for."""
-    gallery.open()
-    for store, run_id in runs:
-        gallery.add(store, run_id)
-    gallery.finish()
+def write_board(
+    board: BoardFolder,
+    runs: Iterable[tuple[Store, str]],
+    earlier: Mapping[str, Iterable[tuple[Store, str]]] | None = None,
+) -> Edition:
+    """Write a board of the `runs`; each is read before the next one is asked for.
+
+    `earlier` has older editions by name. Returns the edition of `runs`.
+    """
+    board.open()
+    for name, several in {NEWEST: runs, **(earlier or {})}.items():
+        for store, run_id in several:
+            board.add(store, run_id, name)
+    return board.finish()
+
+
+def badge_file(name: str) -> str:
+    return f"badges/{slug(name)}.json"
+
+
+def badge(edition: Edition, name: str) -> str:
+    """A badge of a server, as shields.io reads one from an address: its place on each workload."""
+    words = []
+    for level in edition.levels:
+        rows = level.ranking.rows if level.ranking else ()
+        for row in rows:
+            if row.name == name:
+                share = share_text(row.ratio_to_leader.ratio)
+                rank = f"place {row.rank} of {len(rows)}"
+                words.append(f"{one_line(level.level.workload, 20)} {share} %, {rank}")
+    message = words[0] if words else "not ranked"
+    values = {
+        "schemaVersion": 1,
+        "label": one_line(name, 40),
+        "message": message,
+        "color": "0b62ad" if words else "59626b",
+        "workloads": words,
+        "separates": edition.separates,
+        "measured": f"{edition.newest.started_at:%Y-%m-%d}",
+    }
+    return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
 def _pair(names: Pair) -> Pair:

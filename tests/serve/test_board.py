@@ -1,5 +1,7 @@
-"""The gallery: its files, the links between them, and foreign text in them."""
+"""The board: its files, the links between them, and foreign text in them."""
 
+import html
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +14,7 @@ from deadheat.report.formats.page import PAGE
 from deadheat.serve.markup import comparison_file, slug
 from deadheat.store.bundle import export_run
 from tests.report.made import SETTLE, MadeRun, failed, made_run
+from tests.report.sliced import SLICED, sliced_race
 
 HOSTILE = '../<img src=x onerror="alert(1)">'
 PNG = b"\x89PNG"
@@ -37,16 +40,17 @@ def run(tmp_path: Path) -> MadeRun:
     return two_runs(tmp_path)
 
 
-def site(run: MadeRun, *arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["site", "--store", str(run.store.path), *arguments])
+def board_of(run: MadeRun, *arguments: str) -> Result:
+    words = ["board", "write", "--store", str(run.store.path), *arguments]
+    return CliRunner().invoke(cli, words)
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That of `two_runs`, which several tests read."""
-    folder = tmp_path_factory.mktemp("site")
-    assert site(two_runs(folder), "-o", str(folder / "gallery")).exit_code == 0
-    return folder / "gallery"
+    folder = tmp_path_factory.mktemp("board")
+    assert board_of(two_runs(folder), "-o", str(folder / "board")).exit_code == 0
+    return folder / "board"
 
 
 class Links(HTMLParser):
@@ -71,33 +75,34 @@ def links(page: Path) -> Links:
     return parser
 
 
-def test_every_page_is_reached_from_the_index_by_links_to_files(gallery: Path) -> None:
-    reached, waiting = set(), [gallery / "index.html"]
+def test_every_page_is_reached_from_the_index_by_links_to_files(board: Path) -> None:
+    reached, waiting = set(), [board / "index.html"]
     while waiting:
         page = waiting.pop().resolve()
         if page in reached:
             continue
         reached.add(page)
-        waiting += [page.parent / href for href in links(page).hrefs if not href.startswith("#")]
-    assert reached == {path.resolve() for path in gallery.rglob("*.html")}
+        hrefs = [href.partition("#")[0] for href in links(page).hrefs]
+        waiting += [page.parent / h for h in hrefs if h and not h.startswith("https://")]
+    assert reached == {path.resolve() for path in board.rglob("*.html")}
     assert len(reached) == 1 + 2 + 4 + 3  # the index, runs, servers, pairs of ranked servers
 
 
-def test_pages_load_nothing_and_foreign_names_are_text_in_them(gallery: Path) -> None:
-    for page in gallery.rglob("*.html"):
+def test_pages_load_nothing_and_foreign_names_are_text_in_them(board: Path) -> None:
+    for page in board.rglob("*.html"):
         assert all(address.startswith("data:") for address in links(page).loaded), page
         assert "default-src 'none'" in page.read_text(encoding="utf-8")
         assert "<img" not in page.read_text(encoding="utf-8")
-    assert {path.parent.name for path in gallery.rglob("*.html")} == {
-        "gallery",
+    assert {path.parent.name for path in board.rglob("*.html")} == {
+        "board",
         "runs",
         "servers",
         "comparisons",
     }
 
 
-def test_a_comparison_shows_every_run_of_both(gallery: Path) -> None:
-    page = (gallery / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
+def test_a_comparison_shows_every_run_of_both(board: Path) -> None:
+    page = (board / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
     assert page.count("faster than beta [") >= 3  # two levels, and one in the second run
     assert page.count('<a href="../runs/') == 3
     title = re.search("<h1[^>]*>([^<]*)</h1>", page)
@@ -109,13 +114,13 @@ def test_a_comparison_shows_every_run_of_both(gallery: Path) -> None:
 
 def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Path) -> None:
     pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
-    folder = tmp_path / "gallery"
-    assert site(run, "-o", str(folder)).exit_code == 0
+    folder = tmp_path / "board"
+    assert board_of(run, "-o", str(folder)).exit_code == 0
     page = folder / comparison_file("alpha", "beta")
     assert 'property="og:title" content="alpha is ' in page.read_text(encoding="utf-8")
     assert "og:image" not in page.read_text(encoding="utf-8")
     assert not list(folder.rglob("*.png"))
-    done = site(run, "-o", str(folder), "--url", "https://example.org/results/")
+    done = board_of(run, "-o", str(folder), "--url", "https://example.org/results/")
     if "no font" in done.output:
         pytest.skip("this machine has no font to write with")
     address = "https://example.org/results/comparisons/alpha--beta.png"
@@ -127,11 +132,11 @@ def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Pa
     assert of_run.with_suffix(".png").read_bytes().startswith(PNG)
 
 
-def test_a_new_gallery_replaces_the_old_one_in_a_folder(run: MadeRun, tmp_path: Path) -> None:
-    folder = tmp_path / "gallery"
-    site(run, "-o", str(folder))
+def test_a_new_board_replaces_the_old_one_in_a_folder(run: MadeRun, tmp_path: Path) -> None:
+    folder = tmp_path / "board"
+    board_of(run, "-o", str(folder))
     second = next(path.stem for path in (folder / "runs").iterdir() if path.stem != run.run_id)
-    assert site(run, second, "-o", str(folder)).exit_code == 0
+    assert board_of(run, second, "-o", str(folder)).exit_code == 0
     assert [path.stem for path in (folder / "runs").iterdir()] == [second]
 
 
@@ -139,15 +144,15 @@ def test_rejects_a_folder_with_other_files(run: MadeRun, tmp_path: Path) -> None
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "cat.jpg").write_text("cat")
-    done = site(run, "-o", str(folder))
+    done = board_of(run, "-o", str(folder))
     assert "the folder is not empty" in str(done.exception)
     assert [path.name for path in folder.iterdir()] == ["cat.jpg"]
 
 
 def test_takes_bundles_and_stored_runs_together(run: MadeRun, tmp_path: Path) -> None:
-    bundle, folder = tmp_path / "first.deadheat", tmp_path / "gallery"
+    bundle, folder = tmp_path / "first.deadheat", tmp_path / "board"
     export_run(run.store, run.run_id, bundle)
-    done = site(run, str(bundle), run.run_id, "-o", str(folder))
+    done = board_of(run, str(bundle), run.run_id, "-o", str(folder))
     assert done.exit_code == 0, done.output
     assert [path.stem for path in (folder / "runs").iterdir()] == [run.run_id]
 
@@ -165,8 +170,76 @@ def test_a_run_of_several_workloads_keeps_their_rates_apart(tmp_path: Path) -> N
     run.race({"alpha": 9000, "beta": 3000}, workload="hello")
     run.race({"alpha": 2000, "beta": 3000}, workload="route")
     run.end()
-    folder = tmp_path / "gallery"
-    assert site(run, "-o", str(folder)).exit_code == 0
+    folder = tmp_path / "board"
+    assert board_of(run, "-o", str(folder)).exit_code == 0
     page = (folder / comparison_file("alpha", "beta")).read_text("utf-8")
     assert "route, 100" in page
     assert page.index("alpha is") < page.index("beta is"), "hello first"
+
+
+def test_only_neighbors_and_servers_of_one_language_have_a_page_together(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    languages = {"a": "Go", "b": "Rust", "c": "Go", "d": "Ruby"}
+    for name, language in languages.items():
+        run.contender(name, manifest={"language": language, "framework": name, "kind": "micro"})
+    run.race({"a": 9000, "b": 6000, "c": 4000, "d": 2000})
+    run.end()
+    folder = tmp_path / "board"
+    assert board_of(run, "-o", str(folder)).exit_code == 0
+    pages = {path.stem for path in (folder / "comparisons").iterdir()}
+    assert pages == {"a--b", "b--c", "c--d", "a--c"}
+
+
+def test_a_badge_says_place_and_share(board: Path) -> None:
+    badge = json.loads((board / "badges" / "alpha.json").read_text("utf-8"))
+    assert badge["schemaVersion"] == 1
+    assert badge["message"].startswith("hello 100 %, place 1 of ")
+    broken = json.loads((board / "badges" / "broken.json").read_text("utf-8"))
+    assert broken["message"] == "not ranked"
+
+
+def test_a_dash_has_its_reason_without_a_script(board: Path) -> None:
+    page = (board / "index.html").read_text("utf-8")
+    row = next(line for line in page.split("\n") if ">broken</a>" in line)
+    assert "its trial is not valid" in row
+
+
+def test_the_index_is_a_table_sorted_by_rate_without_a_script(board: Path) -> None:
+    page = (board / "index.html").read_text("utf-8")
+    names = re.findall(r'<th scope="row"[^>]*><a [^>]*>([^<]*)</a>', page)
+    assert names[0] == "alpha"
+    assert names.index("beta") < names.index("broken")
+    assert "This board separates differences of" in page
+
+
+def test_a_server_page_has_its_start_line_its_output_and_how_to_repeat_it(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("go-gin")
+    run.contender("other")
+    run.race({"go-gin": 9000, "other": 3000}, stdout="printed by the generator")
+    run.end()
+    folder = tmp_path / "board"
+    assert board_of(run, "-o", str(folder)).exit_code == 0
+    page = (folder / "servers" / "go-gin.html").read_text("utf-8")
+    assert "printed by the generator" in page
+    assert "deadheat run go-gin" in page
+    assert "go build" in page
+    raw = CliRunner().invoke(cli, ["report", "--raw", "--store", str(run.store.path)])
+    assert "printed by the generator" in raw.output
+    shown = raw.output.split("go-gin on hello\n\n")[1].split("\nother on")[0]
+    assert html.escape(shown) in page
+
+
+def test_an_older_edition_gives_changes(tmp_path: Path) -> None:
+    old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
+    sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
+    new = MadeRun(old.store, protocol=SLICED)
+    sliced_race(new, {"a": 9000, "b": 6000, "c": 8000})
+    folder = tmp_path / "board"
+    words = (new.run_id, "--before", old.run_id, "-o", str(folder))
+    assert board_of(old, *words).exit_code == 0
+    page = (folder / "index.html").read_text("utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    changes = dict(zip((s[0] for s in data["servers"]), data["before"][0][1][0], strict=True))
+    assert changes["c"][1] > 1.5, "it doubled"
+    assert changes["a"][0] < 1, "beside the others, which became faster"

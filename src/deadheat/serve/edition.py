@@ -1,0 +1,497 @@
+"""An edition: runs read as one set of servers by workloads, which the board shows.
+
+A run holds a part of the servers, of the workloads, or all of them. Parts of one level are linked
+by the contenders that they share (and controls, where a run's model has them), with the model of
+`cluster` on one pair of hosts, so the intervals contain the link. Where a server was built anew,
+only the runs of its newest build count.
+"""
+
+import datetime
+import math
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deadheat import numbers
+from deadheat.cluster.result import pair_run
+from deadheat.host.machine import host_key
+from deadheat.report import wording
+from deadheat.report.findings.analysis import Standing, analyze
+from deadheat.report.model.evidence import RawOutput
+from deadheat.report.model.sliced import SlicedLevel
+from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.stats.alpha_spending import ErrorLevel
+from deadheat.stats.contender_effects import EffectEstimate
+from deadheat.stats.host_pair_ranking import rank_over_host_pairs
+from deadheat.stats.host_pairs import HostPairFit, fit_host_pairs
+from deadheat.stats.known_interval import without_interval
+from deadheat.stats.ranking import Ranking
+from deadheat.stats.relative_change import relative_changes
+from deadheat.stats.unpaired import UnpairedChange
+from deadheat.store.rows import StoredContender
+from deadheat.workload import HELLO, Level
+
+UNLINKED = "no shared server links its run to the others"
+NOT_SLICES = "its trials are not slices, so they cannot be joined with those of another run"
+CHECKS_MAX = 4  # failed checks of a cell that are named
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A gate that failed in some trials of a cell."""
+
+    code: str
+    trials: int
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellFigures:
+    """One contender at one level of one run. `reason` says why it has no rank there."""
+
+    rate_per_s: float | None
+    p99_us: float | None
+    cpu_us: float | None
+    memory_bytes: int | None
+    trials: int
+    valid: int
+    checks: tuple[FailedCheck, ...]
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a run says of a contender besides its rates."""
+
+    name: str
+    server: str
+    setting: str
+    language: str
+    framework: str
+    kind: str
+    version: str
+    homepage: str
+    notes: tuple[str, ...]
+    workloads: tuple[str, ...]
+    build_key: str | None
+    cold_start_s: float | None
+    head_bytes: int | None
+    built: tuple[str, ...]
+    start: tuple[str, ...]
+    raw: Mapping[str, RawOutput]  # by workload: one trial of each
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartRun:
+    """The run that a part came from."""
+
+    run_id: str
+    started_at: datetime.datetime
+    machine: str
+    key: str  # runs of different keys are not joined
+    protocol: str
+    command: tuple[str, ...]
+    margin: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartLevel:
+    """One level of a run: its ranking, the model of its slices, and the cells by name.
+
+    `request` is the workload's definition; runs whose definitions differ are not joined.
+    """
+
+    level: Level
+    request: str
+    ranking: Ranking | None
+    sliced: SlicedLevel | None
+    controls: frozenset[str]
+    limited: frozenset[str]
+    cells: Mapping[str, CellFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class EditionPart:
+    """What the board keeps of one run."""
+
+    run: PartRun
+    levels: tuple[PartLevel, ...]
+    servers: Mapping[str, ServerFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLevel:
+    """One column: the ranking over all parts, and each cell with the run that it is of.
+
+    `estimate` is the model behind the ranking, of the `names`; None where trials are not slices.
+    """
+
+    level: Level
+    ranking: Ranking | None
+    names: tuple[str, ...]
+    estimate: EffectEstimate | None
+    controls: frozenset[str]
+    cells: Mapping[str, tuple[CellFigures, PartRun]]
+    reasons: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """Servers by workloads. `left_out` says of a run why it is not in."""
+
+    name: str
+    runs: tuple[PartRun, ...]
+    levels: tuple[BoardLevel, ...]
+    servers: Mapping[str, ServerFacts]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def newest(self) -> PartRun:
+        return max(self.runs, key=lambda run: run.started_at)
+
+    @property
+    def separates(self) -> float | None:
+        """The largest of the smallest detectable differences of its workloads; None if unknown."""
+        effects = [
+            level.ranking.minimum_detectable_effect
+            for level in self.levels
+            if level.ranking is not None
+        ]
+        known = [effect for effect in effects if math.isfinite(effect)]
+        return max(known) if known and len(known) == len(effects) else None
+
+
+def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart:
+    """What the board keeps of a run; `contenders` are its rows."""
+    server = next((host for host in view.hosts if host.role == "server"), None)
+    machine = wording.machine(server.fingerprint) if server else "unknown machine"
+    keep_alive = getattr(view.protocol, "keep_alive", True)
+    key = f"{host_key(server.fingerprint) if server else machine}, {view.server_cpus} server CPUs"
+    run = PartRun(
+        run_id=view.run_id,
+        started_at=view.started_at,
+        machine=machine,
+        key=key if keep_alive else f"{key}, without keep-alive",
+        protocol=view.protocol.name,
+        command=view.command,
+        margin=view.margin,
+        confidence=view.confidence,
+    )
+    rows = {row.name: row for row in contenders}
+    views = view.by_workload
+    raw: dict[str, dict[str, RawOutput]] = {}
+    for each in views:
+        for contender in each.contenders:
+            if contender.raw_output is not None:
+                raw.setdefault(contender.name, {})[each.workload] = contender.raw_output
+    facts: dict[str, ServerFacts] = {}
+    for each in views:
+        for contender in each.contenders:
+            name = contender.name
+            if name not in facts:
+                facts[name] = _facts(contender, rows[name], raw.get(name, {}))
+    return EditionPart(run, tuple(level for each in views for level in _levels(each)), facts)
+
+
+def _levels(view: RunView) -> Iterable[PartLevel]:
+    analysis = analyze(view)
+    request = str([each.model_dump(mode="json") for each in view.protocol.workloads])
+    for level in analysis.levels:
+        if not level.served:
+            continue
+        yield PartLevel(
+            level=Level(view.workload, level.connections),
+            request=request,
+            ranking=level.ranking,
+            sliced=view.sliced.get(level.connections),
+            controls=frozenset(control.name for control in view.controls),
+            limited=frozenset(view.client_gates.get(level.connections, {})),
+            cells={standing.contender.name: _cell(view, standing) for standing in level.standings},
+        )
+
+
+def _cell(view: RunView, standing: Standing) -> CellFigures:
+    cell, reason = standing.cell, standing.reason
+    if not cell.trials and standing.contender.fault:
+        reason = standing.contender.fault
+    return CellFigures(
+        rate_per_s=cell.rate_per_s(view.aggregate),
+        p99_us=cell.service["p99"],
+        cpu_us=cell.server_cpu_us_per_request,
+        memory_bytes=cell.memory_peak_bytes,
+        trials=len(cell.trials),
+        valid=len(cell.valid),
+        checks=_checks(cell),
+        reason=reason,
+    )
+
+
+def _checks(cell: Cell) -> tuple[FailedCheck, ...]:
+    gates = [gate for trial in cell.trials for gate in trial.gates_failed]
+    counts = Counter(gate.code for gate in gates)
+    advice = {gate.code: gate.advice for gate in gates}
+    return tuple(
+        FailedCheck(code, trials, advice[code]) for code, trials in counts.most_common(CHECKS_MAX)
+    )
+
+
+def _facts(
+    contender: ContenderView, row: StoredContender, raw: Mapping[str, RawOutput]
+) -> ServerFacts:
+    ready_s = [start.ready_s for start in contender.starts if start.ready_s is not None]
+    heads = [(start.behavior or {}).get("head_bytes") for start in contender.starts]
+    head_bytes = [each for each in heads if isinstance(each, int)]
+    answered = row.manifest.get("workloads")
+    commands = [start.command for start in contender.starts]
+    return ServerFacts(
+        name=contender.name,
+        server=contender.server,
+        setting=contender.setting,
+        language=contender.language or "other",
+        framework=contender.framework or "",
+        kind=contender.kind or "",
+        version=contender.version or "",
+        homepage=contender.homepage or "",
+        notes=contender.notes,
+        workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
+        build_key=row.build_key,
+        cold_start_s=statistics.median(ready_s) if ready_s else None,
+        head_bytes=head_bytes[0] if head_bytes else None,
+        built=_built(row.manifest, contender),
+        start=commands[-1] if commands else (),
+        raw=raw,
+        fault=contender.fault,
+    )
+
+
+def _built(manifest: Mapping[str, Any], contender: ContenderView) -> tuple[str, ...]:
+    """The build as the run has it: the recipe, its tools, and the log of the steps."""
+    build = contender.build
+    if build is None:
+        return ()
+    tools = [f"{name} {version}" for name, version in sorted(build.toolchains.items())]
+    recipe = manifest.get("recipe")
+    return tuple(filter(None, [f"recipe {recipe}" if recipe else "", ", ".join(tools)]))
+
+
+def join(name: str, parts: Sequence[EditionPart]) -> Edition:
+    """The edition of these parts; those that cannot be joined to the newest are left out.
+
+    Raises ValueError without a part that has a level.
+    """
+    ordered = sorted((part for part in parts if part.levels), key=lambda p: p.run.started_at)
+    if not ordered:
+        raise ValueError(f"{name}: no run has a level with a rate")
+    newest, left_out = ordered[-1], {}
+    joined: list[EditionPart] = []
+    for part in ordered:
+        if part.run.key == newest.run.key:
+            joined.append(part)
+        else:
+            left_out[part.run.run_id] = f"it was measured on another machine: {part.run.key}"
+    servers: dict[str, ServerFacts] = {}
+    for part in joined:  # later runs replace earlier ones
+        for contender, facts in part.servers.items():
+            known = servers.get(contender)
+            if known is None or facts.start or not known.start:
+                servers[contender] = facts
+    columns = _columns(joined)
+    levels = tuple(_board_level(level, joined, servers) for level in columns)
+    return Edition(name, tuple(part.run for part in joined), levels, servers, left_out)
+
+
+def _columns(parts: Sequence[EditionPart]) -> list[Level]:
+    """One level for each workload: that with the most contenders, then the most connections."""
+    counts: Counter[Level] = Counter()
+    order: dict[str, int] = {}
+    for part in parts:
+        for each in part.levels:
+            counts[each.level] += sum(figures.trials > 0 for figures in each.cells.values())
+            order.setdefault(each.level.workload, len(order))
+    best: dict[str, Level] = {}
+    for level in sorted(counts, key=lambda level: (counts[level], level.connections)):
+        best[level.workload] = level
+    return sorted(best.values(), key=lambda level: (level.workload != HELLO, order[level.workload]))
+
+
+def _board_level(
+    level: Level, parts: Sequence[EditionPart], servers: Mapping[str, ServerFacts]
+) -> BoardLevel:
+    having = [(part, each) for part in parts for each in part.levels if each.level == level]
+    request = having[-1][1].request
+    having = [(part, each) for part, each in having if each.request == request]
+    cells: dict[str, tuple[CellFigures, PartRun]] = {}
+    stale: list[frozenset[str]] = []
+    for part, each in having:
+        old = frozenset(
+            name for name in each.cells if part.servers[name].build_key != servers[name].build_key
+        )
+        stale.append(old)
+        for name, figures in each.cells.items():
+            if name in old:
+                continue
+            known = cells.get(name)
+            if known is None or figures.valid or not known[0].valid:
+                cells[name] = (figures, part.run)
+    controls = frozenset(name for _, each in having for name in each.controls)
+    reasons = {name: figures.reason for name, (figures, _) in cells.items() if figures.reason}
+    if len(having) == 1:
+        part, only = having[0]
+        sliced = only.sliced
+        return BoardLevel(
+            level,
+            only.ranking,
+            names=sliced.names if sliced else (),
+            estimate=sliced.fit.estimate if sliced else None,
+            controls=controls,
+            cells=cells,
+            reasons=reasons,
+        )
+    return _linked(level, having, stale, controls, cells, reasons)
+
+
+def _linked(
+    level: Level,
+    having: Sequence[tuple[EditionPart, PartLevel]],
+    stale: Sequence[frozenset[str]],
+    controls: frozenset[str],
+    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    reasons: dict[str, str],
+) -> BoardLevel:
+    """Several runs of a level as one model. Trials that are not slices take no part in it."""
+    sliced = [(part, each, old) for (part, each), old in zip(having, stale, strict=True)]
+    modeled = [(each, each.sliced, old) for _, each, old in sliced if each.sliced is not None]
+    names = tuple(dict.fromkeys(name for _, model, _ in modeled for name in model.names))
+    places = {name: place for place, name in enumerate(names)}
+    runs = [pair_run(0, model, places, each.limited | old) for each, model, old in modeled]
+    fit = fit_host_pairs(runs, len(names), 1) if runs else None
+    if fit is None:
+        return _of_newest(level, having, controls, cells, reasons)
+    newest = having[-1][0].run
+    ranking = _ranking(fit, names, controls, newest)
+    apart = without_interval(ranking)
+    if apart and len(apart) < len(ranking.rows):
+        ranking = _ranking(fit, names, controls | apart, newest)
+    ranked = {row.name for row in ranking.rows}
+    kept = {name: why for name, why in reasons.items() if name not in ranked}
+    for name in cells:
+        if name not in ranked and name not in kept:
+            kept[name] = UNLINKED if name in places else NOT_SLICES
+    return BoardLevel(level, ranking, names, _estimate(fit), controls, cells, kept)
+
+
+def _of_newest(
+    level: Level,
+    having: Sequence[tuple[EditionPart, PartLevel]],
+    controls: frozenset[str],
+    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    reasons: dict[str, str],
+) -> BoardLevel:
+    """Whole trials of several runs have no common model: the newest ranking counts alone."""
+    rankings = [each for _, each in having if each.ranking is not None]
+    ranking = rankings[-1].ranking if rankings else None
+    ranked = {row.name for row in ranking.rows} if ranking else set()
+    for name in cells:
+        if name not in ranked:
+            reasons.setdefault(name, NOT_SLICES)
+    kept = {name: why for name, why in reasons.items() if name not in ranked}
+    return BoardLevel(level, ranking, (), None, controls, cells, kept)
+
+
+def _ranking(
+    fit: HostPairFit, names: Sequence[str], controls: Collection[str], run: PartRun
+) -> Ranking:
+    return rank_over_host_pairs(
+        fit,
+        names,
+        margin=run.margin,
+        confidence=run.confidence,
+        controls=[name for name in names if name in controls],
+    )
+
+
+def _estimate(fit: HostPairFit) -> EffectEstimate:
+    """The model of several runs as that of one; the fewest degrees of a contender's pairs count."""
+    of_pairs = np.where(
+        np.eye(len(fit.contenders.effect), dtype=bool), np.inf, fit.contenders.degrees_of_freedom
+    )
+    unknown = np.full(len(of_pairs), np.nan)
+    return EffectEstimate(
+        log_rate=fit.level + fit.contenders.effect,
+        variance=fit.contenders.variance,
+        degrees_of_freedom=fit.contenders.degrees_of_freedom,
+        instance_variance=unknown,
+        slice_variance=unknown,
+        contender_degrees=np.nanmin(of_pairs, axis=1),
+    )
+
+
+def changes(before: Edition, after: Edition) -> dict[Level, dict[str, UnpairedChange]]:
+    """The change of each server of both editions, beside the others of both, by level.
+
+    All intervals of a level hold jointly at 95 %. Levels without slices in both have none.
+    """
+    older = {each.level: each for each in before.levels}
+    return {
+        each.level: _changes(older[each.level], each)
+        for each in after.levels
+        if each.level in older
+    }
+
+
+def _changes(before: BoardLevel, after: BoardLevel) -> dict[str, UnpairedChange]:
+    if before.estimate is None or after.estimate is None:
+        return {}
+    ranked = [
+        {row.name for row in (each.ranking.rows if each.ranking else ())}
+        for each in (before, after)
+    ]
+    names = [name for name in before.names if name in ranked[0] & ranked[1]]
+    if len(names) < 2:
+        return {}
+    places = [np.array([each.names.index(name) for name in names]) for each in (before, after)]
+    alpha = ErrorLevel(comparisons=len(names)).alpha
+    found = relative_changes(before.estimate, after.estimate, (places[0], places[1]), alpha)
+    return dict(zip(names, found, strict=True))
+
+
+def outdated(servers: Mapping[str, ServerFacts]) -> dict[str, str]:
+    """The contenders of which the edition has a newer version: name -> that version."""
+    newest: dict[tuple[str, str], str] = {}
+    for facts in servers.values():
+        key = facts.language, facts.framework
+        if facts.framework and _version(facts.version) > _version(newest.get(key, "")):
+            newest[key] = facts.version
+    return {
+        facts.name: best
+        for facts in servers.values()
+        if facts.version
+        and (best := newest.get((facts.language, facts.framework), ""))
+        and _major(best) > _major(facts.version)
+    }
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The numbers of a version, for their order."""
+    first, *_ = [*text.replace(",", " ").split(), ""]
+    parts = first.lstrip("v").replace("-", ".").split(".")
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
+def _major(text: str) -> tuple[int, int]:
+    """What tells releases apart: a patch is not outdated."""
+    parts = (*_version(text), 0, 0)
+    return parts[0], parts[1]
+
+
+def separates_text(edition: Edition) -> str:
+    """The sentence at the top of the board."""
+    if edition.separates is None:
+        return "What this board separates is not known: a workload has too few fresh starts."
+    return f"This board separates differences of {numbers.percent(edition.separates)} and more."

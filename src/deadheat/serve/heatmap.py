@@ -1,0 +1,494 @@
+"""The index of a board: servers by workloads as one table, which its script sorts and filters.
+
+Without the script it is a sorted table. The figures are in the table and, for the script, as JSON.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
+from deadheat.serve.edition import (
+    BoardLevel,
+    Edition,
+    changes,
+    outdated,
+    separates_text,
+)
+from deadheat.serve.markup import (
+    Html,
+    link,
+    preview_tags,
+    run_file,
+    server_file,
+    server_link,
+    text,
+)
+from deadheat.serve.servers import anchor
+from deadheat.stats.known_interval import dead_heats
+from deadheat.stats.ranking import Pair, Ranking, Row
+from deadheat.workload import Level
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="generator" content="deadheat board">
+<link rel="icon" href="data:,">
+{tags}
+<style>{style}</style>
+<title>{title}</title>
+</head>
+<body>
+<header><span class="brand">deadheat</span></header>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+TITLE = "HTTP servers, compared"
+FIGURES = (  # key, heading, what it is
+    ("cpu", "CPU", "CPU time per request, µs"),
+    ("p99", "p99", "the 99th percentile of the service time, ms"),
+    ("memory", "memory", "peak memory, MiB"),
+    ("cold", "start", "from the start of a process to its first answer, ms"),
+    ("head", "head", "bytes of the head of an answer"),
+)
+NAME_MAX = 40
+
+
+def index_page(
+    edition: Edition,
+    earlier: Sequence[Edition],
+    image: str | None = None,
+    repeat: str = "",
+    others: Sequence[str] = (),
+) -> str:
+    """The page; `earlier` has older editions, the newest first, and `repeat` how to write it.
+
+    `others` names servers that have a page and are not in the edition.
+    """
+    names = _order(edition)
+    script = _asset("board.js").strip()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    about = separates_text(edition)
+    count = numbers.count(len(names), "server")
+    description = f"{count} on {numbers.count(len(edition.levels), 'workload')}. {about}"
+    values = {
+        "hash": digest,
+        "tags": preview_tags(TITLE, description, image),
+        "style": _asset("site.css") + _asset("board.css"),
+        "title": TITLE,
+        "body": "\n".join(_body(edition, names, earlier, repeat, others)),
+        "data": _json(_data(edition, names, earlier)),
+        "script": script,
+    }
+    return PAGE.format(**values)
+
+
+def _asset(name: str) -> str:
+    return files("deadheat.serve").joinpath(name).read_text(encoding="utf-8")
+
+
+def _json(values: Any) -> str:
+    """JSON that cannot end the element that it is in."""
+    return json.dumps(values, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _order(edition: Edition) -> list[str]:
+    """The servers in the order of the first workload; then those without a rank there, by name."""
+    places: dict[str, tuple[int, float]] = {}
+    for column, level in enumerate(edition.levels):
+        for place, row in enumerate(level.ranking.rows if level.ranking else ()):
+            places.setdefault(row.name, (column, place))
+    last = (len(edition.levels), 0)
+    return sorted(edition.servers, key=lambda name: (*places.get(name, last), name))
+
+
+def _body(
+    edition: Edition,
+    names: Sequence[str],
+    earlier: Sequence[Edition],
+    repeat: str,
+    others: Sequence[str],
+) -> Iterable[Html]:
+    newest = edition.newest
+    yield Html(f'<p class="lead"><strong>{text(separates_text(edition))}</strong></p>')
+    runs = numbers.count(len(edition.runs), "run")
+    machine, date = text(newest.machine), f"{newest.started_at:%Y-%m-%d}"
+    yield Html(f'<p class="facts">{date}, {runs} of {text(newest.protocol)} on {machine}.</p>')
+    yield Html(
+        '<p class="facts">Each figure is a rate in % of the best server on that workload, beside '
+        "the places that the data allow. A brace holds servers in a dead heat: their order is "
+        "not known. A dash has a reason; open it.</p>"
+    )
+    yield Html(_controls(edition, earlier))
+    yield Html('<p id="count" class="facts" role="status"></p>')
+    yield _table(edition, names)
+    yield Html('<dialog id="cell" aria-labelledby="cell-title"></dialog>')
+    yield _about(edition, earlier, repeat, others)
+
+
+def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
+    """The reader's choices; shown by the script."""
+
+    def choice(name: str, label: str, options: Iterable[tuple[str, str]]) -> str:
+        inside = "".join(
+            f'<option value="{text(value)}">{text(words)}</option>' for value, words in options
+        )
+        return f'<label>{label} <select id="{name}">{inside}</select></label>'
+
+    facts = edition.servers.values()
+    languages = sorted({each.language for each in facts}, key=str.lower)
+    kinds = sorted({each.kind for each in facts if each.kind})
+    workloads = [level.level.workload for level in edition.levels]
+    parts = [
+        '<label>name <input id="name" type="search" autocomplete="off"></label>',
+        choice("language", "language", [("", "all"), *((each, each) for each in languages)]),
+        choice("kind", "kind", [("", "all"), *((each, each) for each in kinds)]),
+        choice(
+            "versions",
+            "versions",
+            [("", "all"), ("current", "current"), ("outdated", "outdated")],
+        ),
+        choice("of", "figures of", [(each, each) for each in workloads]),
+    ]
+    if earlier:
+        options = [("", "none"), *((str(i), each.name) for i, each in enumerate(earlier))]
+        parts.append(choice("before", "changes since", options))
+    weights = "".join(
+        f'<label>{text(each)} <input class="weight" data-workload="{i}" type="number" min="0" '
+        'max="1000" step="1" value="0"></label>'
+        for i, each in enumerate(workloads)
+    )
+    return (
+        f'<form id="choices" hidden><fieldset><legend>Filter</legend>{"".join(parts)}</fieldset>'
+        '<fieldset><legend>Does it matter?</legend><label for="own">my own work per request</label>'
+        '<input id="own" type="range" min="0" max="100" step="1" value="0">'
+        '<output id="own-text" for="own">none</output></fieldset>'
+        "<details><summary>Your mix of requests</summary><p>How many requests of each workload "
+        "your application gets. The column <i>your mix</i> then has the rate of this mix.</p>"
+        f'<div class="weights">{weights}</div></details>'
+        '<p class="buttons"><button type="button" id="reset">reset</button> '
+        '<button type="button" id="copy">copy the link</button></p></form>'
+    )
+
+
+def _table(edition: Edition, names: Sequence[str]) -> Html:
+    heads = [
+        '<th scope="col" data-sort="name" class="name">server</th>',
+        '<th scope="col" data-sort="mix" class="mix" hidden>your mix</th>',
+    ]
+    for i, level in enumerate(edition.levels):
+        title = text(str(level.level))
+        heads.append(
+            f'<th scope="col" data-sort="{i}" class="heat" title="{title}">'
+            f"{text(one_line(level.level.workload, 20))}</th>"
+        )
+    heads += [
+        f'<th scope="col" data-sort="{key}" class="figure" title="{text(title)}">{heading}</th>'
+        for key, heading, title in FIGURES
+    ]
+    heads.append('<th scope="col" data-sort="version" class="version">version</th>')
+    braces = [_braces(level) for level in edition.levels]
+    rows = {
+        i: {row.name: row for row in level.ranking.rows} if level.ranking else {}
+        for i, level in enumerate(edition.levels)
+    }
+    old = outdated(edition.servers)
+    lines = []
+    for place, name in enumerate(names):
+        facts = edition.servers[name]
+        cells = [
+            f'<th scope="row" class="name"><a href="{server_file(name)}" dir="auto">'
+            f"{text(one_line(name, NAME_MAX))}</a>"
+            f'<span class="language" dir="auto">{text(one_line(facts.language, 20))}</span></th>',
+            '<td class="mix" data-label="your mix" hidden></td>',
+        ]
+        for i, level in enumerate(edition.levels):
+            brace = braces[0].get(name, "") if i == 0 else ""
+            cells.append(_cell(level, rows[i].get(name), name, brace))
+        first = edition.levels[0].cells.get(name) if edition.levels else None
+        figures = figure_values(edition, name, edition.levels[0]) if edition.levels else {}
+        for key, heading, _ in FIGURES:
+            shown = figure_text(key, figures.get(key)) if first or key in ("cold", "head") else "–"
+            cells.append(f'<td class="figure" data-label="{heading}">{shown}</td>')
+        mark = (
+            f' <span class="old" title="the board has {text(one_line(old[name], 30))}">outdated'
+            "</span>"
+            if name in old
+            else ""
+        )
+        version = text(one_line(facts.version or numbers.NONE, 24))
+        cells.append(f'<td class="version" data-label="version" dir="auto">{version}{mark}</td>')
+        lines.append(f'<tr data-row="{place}">{"".join(cells)}</tr>')
+    connections = {level.level.connections for level in edition.levels}
+    at = (
+        numbers.count(connections.pop(), "connection")
+        if len(connections) == 1
+        else ", ".join(str(level.level) for level in edition.levels)
+    )
+    caption = f"Rates in % of the best, at {at}"
+    return Html(
+        f'<div class="wide" tabindex="0" role="region" aria-label="servers by workloads">'
+        f'<table id="board"><caption>{text(one_line(caption, 300))}</caption>'
+        f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
+        + "\n".join(lines)
+        + "\n</tbody></table></div>"
+    )
+
+
+def _cell(level: BoardLevel, row: Row | None, name: str, brace: str) -> str:
+    label = f'data-label="{text(one_line(level.level.workload, 20))}"'
+    href = f"{server_file(name)}#{anchor(level.level.workload)}"
+    css = f"heat {brace}".strip()
+    if row is None:
+        reason = text(one_line(why_not(level, name), 120))
+        return (
+            f'<td class="{css} none" {label}><a href="{href}" title="{reason}">–'
+            f'<span class="hidden"> {reason}</span></a></td>'
+        )
+    share = row.ratio_to_leader.ratio
+    return (
+        f'<td class="{css}" style="--s:{min(share, 1):.3f}" {label}><a href="{href}">'
+        f"<b>{share_text(share)}</b><small>{row.rank.replace('-', '–')}</small></a></td>"
+    )
+
+
+def why_not(level: BoardLevel, name: str) -> str:
+    """Why a server has no rank in a column."""
+    if name not in level.cells:
+        return f"it was not raced on {level.level.workload}"
+    return level.reasons.get(name) or "its interval is unknown"
+
+
+def share_text(share: float) -> str:
+    """`87`, or `8.7` and `0.87` for small shares: two digits at least."""
+    percent = 100 * share
+    return (
+        f"{percent:.0f}"
+        if percent >= 10
+        else f"{percent:.1f}"
+        if percent >= 1
+        else f"{percent:.2f}"
+    )
+
+
+def _braces(level: BoardLevel) -> dict[str, str]:
+    """The class of each cell in a dead heat, in the order of the level."""
+    if level.ranking is None:
+        return {}
+    css = {}
+    for group in dead_heats(level.ranking):
+        for i, name in enumerate(group):
+            css[name] = (
+                "brace-first" if i == 0 else "brace-last" if i == len(group) - 1 else "brace"
+            )
+    return css
+
+
+def figure_values(edition: Edition, name: str, level: BoardLevel) -> dict[str, float | None]:
+    """The other figures of a server at a level, in the units of the table."""
+    facts = edition.servers[name]
+    cell = level.cells.get(name)
+    figures = cell[0] if cell else None
+    memory = figures.memory_bytes if figures else None
+    p99_us = figures.p99_us if figures else None
+    return {
+        "cpu": figures.cpu_us if figures else None,
+        "p99": p99_us / 1000 if p99_us is not None else None,
+        "memory": memory / numbers.MIB if memory is not None else None,
+        "cold": 1000 * facts.cold_start_s if facts.cold_start_s is not None else None,
+        "head": facts.head_bytes,
+    }
+
+
+def figure_text(key: str, value: float | None) -> str:
+    """Three digits, as the script writes them."""
+    if value is None:
+        return numbers.NONE
+    return f"{value:,.0f}" if value >= 100 or key == "head" else f"{value:.3g}"
+
+
+def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) -> dict[str, Any]:
+    """What the script needs: rows in the order of the table, cells as lists of numbers."""
+    places = {name: place for place, name in enumerate(names)}
+    old = outdated(edition.servers)
+    return {
+        "margin": edition.newest.margin,
+        "workloads": [level.level.workload for level in edition.levels],
+        "anchors": [anchor(level.level.workload) for level in edition.levels],
+        "runs": [[run.run_id, run_file(run.run_id)] for run in edition.runs],
+        "servers": [
+            [
+                one_line(name, NAME_MAX),
+                edition.servers[name].language,
+                edition.servers[name].kind,
+                one_line(edition.servers[name].version, 40),
+                old.get(name),
+                server_file(name),
+                _round(_ms(edition.servers[name].cold_start_s)),
+                edition.servers[name].head_bytes,
+            ]
+            for name in names
+        ],
+        "cells": [_column(edition, level, names, places) for level in edition.levels],
+        "before": [
+            [each.name, [_changes(found, level, names) for level in edition.levels]]
+            for each in earlier
+            for found in [changes(each, edition)]
+        ],
+    }
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1000 * seconds
+
+
+def _round(value: float | None, digits: int = 5) -> float | None:
+    """Few digits, and null for what is unknown or not finite."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}")
+
+
+def _column(
+    edition: Edition, level: BoardLevel, names: Sequence[str], places: Mapping[str, int]
+) -> list[list[Any] | None]:
+    """For each server its rate, share, interval, places, group, figures, neighbors and checks."""
+    ranking = level.ranking
+    rows = {row.name: (i, row) for i, row in enumerate(ranking.rows)} if ranking else {}
+    groups = (
+        {name: i for i, group in enumerate(dead_heats(ranking)) for name in group}
+        if ranking
+        else {}
+    )
+    runs = {run.run_id: i for i, run in enumerate(edition.runs)}
+    column: list[list[Any] | None] = []
+    for name in names:
+        if name not in level.cells:
+            column.append(None)
+            continue
+        figures, run = level.cells[name]
+        place, row = rows.get(name, (0, None))
+        column.append(
+            [
+                _round(row.rate_median if row else figures.rate_per_s),
+                *(_interval(row) if row else (None, None, None)),
+                [row.rank_low, row.rank_high] if row else None,
+                groups.get(name),
+                _round(figures.cpu_us),
+                _round(_thousandth(figures.p99_us)),
+                _round(figures.memory_bytes / numbers.MIB if figures.memory_bytes else None),
+                [figures.valid, figures.trials],
+                None if row else one_line(why_not(level, name), 200),
+                [[each.code, each.trials, one_line(each.advice, 160)] for each in figures.checks],
+                runs[run.run_id],
+                [
+                    _verdict(ranking.neighbors[at], name, places)
+                    for at in (place - 1, place)
+                    if ranking and row and 0 <= at < len(ranking.neighbors)
+                ],
+            ]
+        )
+    return column
+
+
+def _thousandth(value: float | None) -> float | None:
+    return None if value is None else value / 1000
+
+
+def _interval(row: Row) -> tuple[float | None, float | None, float | None]:
+    ratio = row.ratio_to_leader
+    known = numbers.is_known(ratio.low, ratio.high)
+    return (
+        _round(ratio.ratio),
+        _round(ratio.low) if known else None,
+        _round(ratio.high) if known else None,
+    )
+
+
+def _verdict(pair: Pair, name: str, places: Mapping[str, int]) -> list[Any]:
+    """A neighbor, whether it is the faster one, the verdict, and the ratio with its interval."""
+    other = pair.slower if pair.faster == name else pair.faster
+    known = numbers.is_known(pair.ratio.low, pair.ratio.high)
+    return [
+        places[other],
+        int(pair.faster == other),
+        pair.verdict.value,
+        _round(pair.ratio.ratio),
+        _round(pair.ratio.low) if known else None,
+        _round(pair.ratio.high) if known else None,
+    ]
+
+
+def _changes(
+    found: Mapping[Level, Mapping[str, Any]], level: BoardLevel, names: Sequence[str]
+) -> list[list[float | None] | None]:
+    of_level = found.get(level.level, {})
+    return [
+        [_round(change.ratio), _round(change.low), _round(change.high)]
+        if (change := of_level.get(name))
+        else None
+        for name in names
+    ]
+
+
+def _about(
+    edition: Edition, earlier: Sequence[Edition], repeat: str, others: Sequence[str]
+) -> Html:
+    runs = "".join(
+        f"<li>{link(run_file(run.run_id), numbers.moment(run.started_at))} "
+        f"<code>{text(one_line(shlex.join(run.command), 400))}</code></li>"
+        for run in edition.runs
+    )
+    left = "".join(
+        f"<li>{link(run_file(run), run)}: {text(one_line(why, 200))}</li>"
+        for run, why in edition.left_out.items()
+    )
+    older = "".join(
+        f"<li>{text(each.name)}: {link(run_file(run.run_id), numbers.moment(run.started_at))}</li>"
+        for each in earlier
+        for run in each.runs
+    )
+    links = ", ".join(server_link(name) for name in others)
+    separates = "".join(
+        f"<li>{text(wording.load(level.level.workload, level.level.connections))}: "
+        f"{_effect(level.ranking)}</li>"
+        for level in edition.levels
+    )
+    confidence = numbers.percent(edition.newest.confidence, 0)
+    return Html(
+        '<section class="about"><h2>How to repeat it</h2>'
+        f"<ul>{runs}</ul><p><code>{text(repeat)}</code></p>"
+        + (f"<h3>Runs that were left out</h3><ul>{left}</ul>" if left else "")
+        + (f"<h3>Older editions</h3><ul>{older}</ul>" if older else "")
+        + (f"<h3>Servers of other runs</h3><p>{links}</p>" if links else "")
+        + "<h2>How to read it</h2>"
+        f"<p>All intervals of a workload hold together at {confidence}. Two servers are separated "
+        "if the interval of their ratio leaves out 1. A run detects these differences with 80 % "
+        f"power:</p><ul>{separates}</ul>"
+        "<p>With own work, each request takes the server's CPU time and yours. The rate of a mix "
+        "is that of its requests one after another. There is no score: the weights are yours.</p>"
+        "</section>"
+    )
+
+
+def _effect(ranking: Ranking | None) -> str:
+    effect = ranking.minimum_detectable_effect if ranking else math.inf
+    return numbers.percent(effect) if math.isfinite(effect) else numbers.UNKNOWN

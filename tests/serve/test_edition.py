@@ -1,0 +1,107 @@
+"""Editions: runs read as one set of servers by workloads."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.report.model.load import load_view_of
+from deadheat.serve.edition import Edition, EditionPart, join, outdated, part_of
+from deadheat.store import Store, read_run
+from tests.report.made import MadeRun, made_run
+from tests.report.sliced import SLICED, sliced_race
+
+SHARED = "shared"
+
+
+def part(store: Store, run_id: str) -> EditionPart:
+    run = read_run(store, run_id)
+    return part_of(load_view_of(run, whole=True), run.contenders)
+
+
+def raced(run: MadeRun, rates: dict[str, float], **values: Any) -> EditionPart:
+    for name in rates:
+        run.contender(name, **values)
+    run_id = sliced_race(run, {**rates, SHARED: 3000.0})
+    return part(run.store, run_id)
+
+
+def edition(*parts: EditionPart) -> Edition:
+    return join("made", parts)
+
+
+def shares(of: Edition) -> dict[str, float]:
+    ranking = of.levels[0].ranking
+    assert ranking is not None
+    return {row.name: row.ratio_to_leader.ratio for row in ranking.rows}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return made_run(tmp_path / "runs.sqlite", protocol=SLICED).store
+
+
+def new(store: Store) -> MadeRun:
+    return MadeRun(store, protocol=SLICED)
+
+
+def test_parts_are_linked_by_the_server_that_they_share(store: Store) -> None:
+    first = raced(new(store), {"a": 9000, "b": 6000})
+    second = raced(new(store), {"c": 4500, "d": 2000})
+    joined = edition(first, second)
+    expected = {"a": 1, "b": 0.667, "c": 0.5, "shared": 0.333, "d": 0.222}
+    assert shares(joined) == pytest.approx(expected, rel=0.02)
+
+
+def test_the_interval_across_parts_contains_the_link(store: Store) -> None:
+    first = raced(new(store), {"a": 9000, "b": 6000})
+    joined = edition(first, raced(new(store), {"c": 6000, "d": 2000}))
+    level = joined.levels[0]
+    assert level.estimate is not None
+    a, b, c = (level.names.index(name) for name in "abc")
+    assert level.estimate.variance[a, c] > level.estimate.variance[a, b]
+
+
+def test_a_part_without_a_link_is_shown_and_not_ranked(store: Store) -> None:
+    first = raced(new(store), {"a": 9000, "b": 6000})
+    alone = new(store)
+    second = part(store, sliced_race(alone, {"c": 4500, "d": 2000}))
+    joined = edition(first, second)
+    unranked = {*joined.servers} - {*shares(joined)}
+    assert unranked in ({"a", "b", SHARED}, {"c", "d"}), "the two sides have no server in common"
+    assert unranked == {*joined.levels[0].reasons}
+
+
+def test_a_newer_build_of_a_server_replaces_the_older_one(store: Store) -> None:
+    keys = {"x": 0, "y": 0}
+    for key in keys:
+        keys[key] = store.add_build(
+            server="c",
+            key=key * 12,
+            built_at="2026-11-20T12:00:00+00:00",
+            elapsed_s=1.0,
+            toolchains={},
+            files={},
+            log="",
+        )
+    first = raced(new(store), {"a": 9000, "c": 3000}, build_id=keys["x"])
+    second = raced(new(store), {"a": 9000, "c": 6000}, build_id=keys["y"])
+    assert shares(edition(first, second))["c"] == pytest.approx(0.667, rel=0.02)
+
+
+def test_a_run_of_another_machine_is_left_out(store: Store) -> None:
+    elsewhere = MadeRun(store, protocol=SLICED, fingerprints={"server": {"kernel": "9.9"}})
+    first = raced(elsewhere, {"a": 9000, "b": 6000})
+    second = raced(new(store), {"c": 4500, "d": 2000})
+    joined = edition(first, second)
+    assert {*joined.left_out} == {first.run.run_id}
+    assert {*joined.servers} == {"c", "d", SHARED}
+
+
+def test_outdated_is_a_release_of_which_the_board_has_a_newer_one(store: Store) -> None:
+    run = new(store)
+    versions = {"old": "6.1.7", "patch": "8.1.0", "newest": "8.1.3 + puma 7"}
+    for name, version in versions.items():
+        run.contender(name, version=version)
+    joined = edition(part(store, sliced_race(run, {"old": 9000, "patch": 6000, "newest": 3000})))
+    assert outdated(joined.servers) == {"old": "8.1.3 + puma 7"}
