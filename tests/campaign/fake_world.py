@@ -242,7 +242,7 @@ def living_servers(host: FakeHost) -> list[FakeProcess]:
 
 def listener(host: FakeHost, address: str) -> FakeProcess:
     """The living server at `ADDRESS:PORT`."""
-    name, port = address.split(":")
+    name, port = address.partition("/")[0].split(":")
     assert name == "127.0.0.1"
     (server,) = [fake for fake in living_servers(host) if fake.listens_on(int(port))]
     return server

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError, StoreError
-from deadheat.host import Completed, Exited, HostError
+from deadheat.host import (
+    Completed,
+    Exited,
+    HostError,
+    ProcessSpec,
+    RunningServer,
+    Sample,
+)
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
 from deadheat.store import Store, TrialRecord
@@ -227,3 +234,63 @@ def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld)
     )
     assert unsteady == []
     assert len(fake.trials()) == 12
+
+
+class OneBusyCpu(FakeWorld):
+    """The first process of this host, started by the user, uses CPU 0 all the time."""
+
+    def __init__(self, folder: Path, **rates: float) -> None:
+        super().__init__(folder, **rates)
+        self.user = self.host.start(ProcessSpec(["own", "8080"]), "")
+        idle = self.host.sample
+
+        def sample(at_s: float, processes: Sequence[str]) -> Sample:
+            read = idle(at_s, processes)
+            busy = (int(at_s * 100), 0, 0, 0, 0, 0, 0, 0)
+            usage = {
+                process: replace(used, cpu_s=at_s if process == self.user else 0.0)
+                for process, used in read.usage.items()
+            }
+            return replace(read, cpu_ticks={**read.cpu_ticks, 0: busy}, usage=usage)
+
+        self.host.sample = sample  # type: ignore[method-assign]
+
+    def race(self, *paths: str) -> list[bool]:
+        """Whether `neighbor` passed, for each trial of the user's server at these paths."""
+        urls = [f"http://127.0.0.1:8080{path}" for path in paths]
+        own = [Contender(url, "contender", (), any_body=True, url=url) for url in urls]
+        self.conduct(fixed(connections=[10]), selections=(), extra=own)
+        query = "SELECT passed FROM gate WHERE code = 'neighbor'"
+        return [bool(row["passed"]) for row in self.rows(query)]
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> OneBusyCpu:
+    return OneBusyCpu(tmp_path, own=2000)
+
+
+def test_bug_a_running_server_of_this_machine_is_no_neighbor(busy: OneBusyCpu) -> None:
+    """The gate failed in every trial, because the server itself counted as another process."""
+    assert not any(busy.race("/")), "nothing is known of the server, so it is a neighbor"
+    busy.host.running[("127.0.0.1", 8080)] = RunningServer(busy.user, (0, 1))
+    passed = busy.race("/")[3:]
+    assert passed
+    assert all(passed)
+    costs = [trial["server_cpu_us_per_request"] for trial in busy.trials()]
+    assert costs[0] is None
+    assert costs[-1] > 0
+
+
+def test_a_process_at_several_urls_has_no_cost_of_one(busy: OneBusyCpu) -> None:
+    busy.host.running[("127.0.0.1", 8080)] = RunningServer(busy.user, (0, 1))
+    assert all(busy.race("/?a=1", "/?a=2"))
+    assert {trial["server_cpu_us_per_request"] for trial in busy.trials()} == {None}
+
+
+def test_a_server_that_is_not_seen_is_not_judged_as_a_neighbor(busy: OneBusyCpu) -> None:
+    def unseen(address: tuple[str, int]) -> RunningServer | None:
+        raise HostError("docker-proxy only passes the requests on")
+
+    busy.host.find_running = unseen  # type: ignore[method-assign]
+    assert busy.race("/") == []
+    assert any("docker-proxy only passes" in trouble for trouble in busy.troubles())

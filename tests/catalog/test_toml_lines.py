@@ -1,6 +1,8 @@
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic import Field
 
 from deadheat.catalog.manifest import Strict
 from deadheat.catalog.toml_lines import FileFault, key_lines, line_of, read_toml
@@ -91,3 +93,23 @@ def test_missing_key_gets_the_line_of_its_table() -> None:
     assert line_of(lines, ("b", "c", 0)) == 3
     assert line_of(lines, ("b", "missing")) == 2
     assert line_of(lines, ("nowhere",)) == 1
+
+
+class Several(Strict):
+    parts: Annotated[tuple[Part, ...], Field(min_length=1, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("[[parts]]\n[[parts]]\n", ["1: parts.0.size: missing", "2: parts.1.size: missing"]),
+        ("parts = []", ["1: parts: Tuple should have at least 1 item after validation, not 0"]),
+    ],
+)
+def test_bug_a_fault_of_an_item_was_also_one_of_an_empty_list(
+    path: Path, text: str, faults: list[str]
+) -> None:
+    path.write_text(text)
+    with pytest.raises(FileFault) as caught:
+        read_toml(path, Several)
+    assert str(caught.value).removeprefix(f"{path}:").split(f"\n{path}:") == faults

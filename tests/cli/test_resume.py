@@ -180,7 +180,7 @@ def test_more_time_continues_a_run_that_spent_its_budget(
     assert (extension["more_s"], extension["trials"]) == (1, len(before))
     assert rows(home, PLACES)[: len(before)] == before
     assert len(rows(home, "SELECT id FROM instance")) > len(starts)
-    assert "given 1 s more on 20" in deadheat("report", "-v").out
+    assert "given 1 s more on 20" in deadheat("report", run["id"], "-v").out
 
 
 OWN = ("--", *PYTHON, str(CATALOG / "servers" / "hello" / "hello.py"), "127.0.0.1", "{port}")

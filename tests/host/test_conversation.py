@@ -37,11 +37,17 @@ def test_a_missed_deadline_ends_the_conversation(host: LocalHost, tmp_path: Path
             host.ask(process, "question", 0.1)
 
 
-def test_reports_the_exit_code_and_the_last_output(host: LocalHost, tmp_path: Path) -> None:
+def test_bug_the_last_line_of_a_load_process_was_lost(host: LocalHost, tmp_path: Path) -> None:
+    """Its error said "ended with exit code 2" alone, wherever the hint was left out."""
     process = shell(host, "read line; echo no such option >&2; exit 2", tmp_path)
-    with pytest.raises(HostError, match="ended with exit code 2 before it answered") as caught:
+    ending = "ended with exit code 2 before it answered"
+    with pytest.raises(HostError, match=f"{ending}: no such option") as caught:
         host.ask(process, "question", 5.0)
-    assert caught.value.hint == "no such option"
+    assert caught.value.hint is None
+    process = shell(host, "read line; printf 'why\\nit ends\\n' >&2; exit 2", tmp_path)
+    with pytest.raises(HostError, match=f"{ending}: it ends") as caught:
+        host.ask(process, "question", 5.0)
+    assert caught.value.hint == "why\nit ends"
 
 
 def test_reports_a_missing_program(host: LocalHost, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.heading import heading
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
+from deadheat.serve.runs import listing_page
 from deadheat.store import Store, Writer
 from deadheat.store.listing import contender_names
 from tests.report.made import MadeRun, failed, made_run
@@ -88,7 +89,7 @@ def test_lists_each_run_on_one_line(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None:
-    begin = "import sys, pathlib; from tests.report.made import MadeRun, failed, made_run; "
+    begin = "import sys, pathlib; from tests.report.made import made_run; "
     begin += "made_run(pathlib.Path(sys.argv[1]))"
     path = tmp_path / "runs.sqlite"
     subprocess.run([sys.executable, "-c", begin, str(path)], check=True, cwd=ROOT)
@@ -130,6 +131,8 @@ def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> Non
         first.race({"a": 1000, "b": 900}, blocks=2)
         useful = first.end()
         second = MadeRun(store)
+        second.contender("null-server", role="control")
+        second.race({"null-server": 9000}, invocations=1, blocks=2)
         second.race({"a": 1000, "b": 900}, blocks=2, gates_of={"a": failed(), "b": failed()})
         empty = second.end(why="budget spent")
         assert find_run(store, None) == useful
@@ -138,3 +141,6 @@ def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> Non
             useful: False,
             empty: True,
         }
+        page = listing_page(store, "")
+        assert useful in page
+        assert empty not in page

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from deadheat.campaign.failures import Troubles
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
-from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample, Usage
+from deadheat.host import ENDS_ONLY_S, Completed, Host, RunningServer, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import pool
@@ -32,13 +32,13 @@ Key = tuple[int, Level]  # instance id, level
 class Watched:
     """What one machine showed during a block. The times of two machines are never compared.
 
-    Beside a server whose processes are not ours, the gate `neighbor` would blame that server.
+    `unseen`: a server ran there whose processes cannot be told from others.
     """
 
     role: str
     cpus: tuple[int, ...]
     samples: Sequence[Sample]
-    has_unknown: bool = False  # a server runs there whose processes are not ours, as with --url
+    unseen: bool = False
 
     def increases(self) -> dict[str, int]:
         """The increase of each network counter; those of a load host have its role in front."""
@@ -54,9 +54,7 @@ class Watched:
             cpus=self.cpus,
             beside=self.role == "both",
         )
-        gates = judge_block(evidence)
-        if self.has_unknown and self.role != "load":
-            gates = [gate for gate in gates if gate.code != "neighbor"]
+        gates = judge_block(evidence, knows_servers=not self.unseen)
         return on_load_host(gates) if self.role == "load" else gates
 
 
@@ -64,17 +62,20 @@ class BlockWatch:
     """Samples each machine at both ends of a block, with the process trees that run there."""
 
     def __init__(self, world: World, instances: Sequence[WarmInstance]) -> None:
-        servers = [i.instance.process for i in instances if i.instance.process]
+        read = [i.instance.read_process for i in instances]
+        servers = [*dict.fromkeys(process for process in read if process)]
+        running = [i.instance.running for i in instances if i.instance.running is not None]
+        self._unseen = any(i.instance.unseen is not None for i in instances)
         servers += dict.fromkeys(i.database for i in instances if i.database is not None)
         loads = [load for i in instances for load in i.loads.values()]
-        self._has_unknown = any(not i.instance.process for i in instances)
         self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
         if world.beside:
-            cpus = (*world.server_cpus, *world.load.cpus)
+            cpus = _with_those_of(running, (*world.server_cpus, *world.load.cpus))
             processes = servers + processes_on(world.load.host, loads)
             self._begin("both", world.server_host, cpus, processes)
         else:
-            self._begin("server", world.server_host, world.server_cpus, servers)
+            cpus = _with_those_of(running, world.server_cpus)
+            self._begin("server", world.server_host, cpus, servers)
             for side in world.loads:
                 self._begin("load", side.host, side.cpus, processes_on(side.host, loads))
 
@@ -86,7 +87,7 @@ class BlockWatch:
     def end(self) -> list[Watched]:
         """The server's machine comes first."""
         return [
-            Watched(role, cpus, host.unwatch(watch), self._has_unknown)
+            Watched(role, cpus, host.unwatch(watch), self._unseen and role != "load")
             for role, host, cpus, watch in self._watches
         ]
 
@@ -247,13 +248,15 @@ class Block:
         for machine in over_block:
             network.update(machine.increases())
         trials = []
+        shared_by = Counter(i.instance.read_process for i in instances)
         for instance in instances:
+            process = instance.instance.read_process
             for level in self._run.protocol.levels:
                 key = (instance.instance_id, level)
                 if key not in slices:
                     continue
                 readings = BlockReadings(
-                    usage=_usage(machines[level][0].samples, instance.instance.process),
+                    usage=_usage(machines[level][0].samples, process, shared_by[process]),
                     gates=gates,
                     network=network,
                     workers_gone=gone[instance.instance_id],
@@ -320,5 +323,15 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
     return rotated[::-1] if order.random() < 0.5 else rotated
 
 
-def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
+def _usage(
+    samples: Sequence[Sample], process: str, shared_by: int
+) -> tuple[Usage | None, Usage | None]:
+    """Before and after; None of a process that answers several URLs, because none has it alone."""
+    if shared_by > 1:
+        return None, None
     return samples[0].usage.get(process), samples[-1].usage.get(process)
+
+
+def _with_those_of(running: Sequence[RunningServer], cpus: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPUs, with those that servers which run already may use: their CPU time is counted."""
+    return (*dict.fromkeys([*cpus, *(cpu for server in running for cpu in server.cpus)]),)

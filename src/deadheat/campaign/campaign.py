@@ -31,6 +31,8 @@ NOT_OURS = (
     "would change is not seen; a command behind `--` is started, held apart and frozen"
 )
 
+NOT_SEEN = "so its CPU time and memory are not known, and other processes are not told from it"
+
 Conducted = SliceProtocol | AloneProtocol
 
 
@@ -61,8 +63,10 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     """
     for contender in plan.extra:
         if contender.url is not None:
-            lifecycle.start(world, contender)
+            instance = lifecycle.start(world, contender)
             listen(Event(f"{contender.name} {NOT_OURS}"))
+            if instance.unseen is not None:
+                listen(Event(f"{contender.name}: {instance.unseen}; {NOT_SEEN}", trouble=True))
     resolved = _resolved(plan, world)
     protocol = resolved.protocol
     alone = isinstance(protocol, AloneProtocol)

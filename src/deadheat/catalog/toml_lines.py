@@ -85,7 +85,11 @@ def read_toml_text(path: Path) -> str:
 def model_faults(error: ValidationError, values: object) -> list[tuple[Location, str]]:
     """The faults of `values` in a model: location and what was expected there."""
     expected: dict[Location, list[str]] = {}
-    for fault in error.errors():
+    faults = error.errors()
+    within = {fault["loc"][:depth] for fault in faults for depth in range(len(fault["loc"]))}
+    for fault in faults:
+        if fault["type"] == "too_short" and fault["loc"] in within:
+            continue  # its items are there, with faults of their own
         message = _expected(fault["type"], fault["msg"])
         expected.setdefault(_within(values, fault["loc"]), []).append(message)
     return [(location, ", or ".join(messages)) for location, messages in expected.items()]

@@ -125,7 +125,8 @@ def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str
     if not runs:
         with stored(store_path) as store:
             for summary in list_runs(store):
-                yield store, summary.run_id
+                if not summary.is_empty:
+                    yield store, summary.run_id
     for run in runs:
         path = Path(run)
         if path.is_dir():

@@ -131,6 +131,14 @@ class Listeners:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server of the user's that runs on this host: its id for `usage` and `watch`, its CPUs."""
+
+    process: str
+    cpus: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """The state of a machine at `at_s` (monotonic); counters are cumulative.
 
@@ -207,6 +215,12 @@ class Host(Protocol):
 
     def listeners(self, process: str, port: int) -> Listeners:
         """The listening TCP sockets of the tree, and those of others on `port`."""
+
+    def find_running(self, address: tuple[str, int]) -> RunningServer | None:
+        """The server that listens there, if that is on this host; it is read, never signaled.
+
+        Raises `HostError` if it is on this host and its processes cannot be seen.
+        """
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         """The living processes of the tree, each as (PID, start in clock ticks since boot)."""

@@ -28,6 +28,7 @@ from deadheat.host import (
     Listener,
     Listeners,
     ProcessSpec,
+    RunningServer,
     Sample,
     Usage,
 )
@@ -146,6 +147,10 @@ class AgentHost:
             [Listener(**listener) for listener in answer[name]] for name in ("own", "others")
         )
         return Listeners(own, others, answer["complete"], answer["backlog_max"])
+
+    def find_running(self, address: tuple[str, int]) -> RunningServer | None:
+        answer = self._ask("find_running", host=address[0], port=address[1])
+        return None if answer is None else RunningServer(answer["process"], answer["cpus"])
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))

@@ -13,6 +13,7 @@ from deadheat.host import (
     Listener,
     Listeners,
     ProcessSpec,
+    RunningServer,
     Sample,
     Usage,
 )
@@ -108,6 +109,7 @@ class FakeHost:
         self._asks: list[tuple[Matches, Answers]] = []
         self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
         self.wake_up_us: int | None = None  # what idle CPUs are held to
+        self.running: dict[tuple[str, int], RunningServer] = {}  # of the user
         self.drops: int | None = 0  # of the listen queues; a test raises it
         self._ports = itertools.count(20_000)
         self._numbers = itertools.count(1)
@@ -183,6 +185,9 @@ class FakeHost:
             return Listeners([], [], complete=True)
         scripted = fake.server.listeners
         return scripted or Listeners([Listener("127.0.0.1", port, "fake")], [], complete=True)
+
+    def find_running(self, address: tuple[str, int]) -> RunningServer | None:
+        return self.running.get(address)
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         """The scripted processes and one worker, which a watchdog replaces."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
+from deadheat.host import Exited, Host, HostError, ProcessSpec, RunningServer, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
@@ -57,7 +57,9 @@ class PortTaken(StartFailed):
 class Instance:
     """An instance that has answered, running or frozen. Without a process it is the user's own.
 
-    `listens_itself` is None if this machine does not show who listens on its port.
+    `listens_itself` is None if this machine does not show who listens on its port. `running` is
+    the user's own server, if the server host shows its processes; `unseen` says why not, if it
+    runs there all the same.
     """
 
     contender: Contender
@@ -67,6 +69,13 @@ class Instance:
     ready_s: float
     listens_itself: bool | None = None
     host: str = LOOPBACK
+    running: RunningServer | None = None
+    unseen: str | None = None
+
+    @property
+    def read_process(self) -> str:
+        """The process tree whose CPU time and memory are read; empty if there is none here."""
+        return self.running.process if self.running is not None else self.process
 
     @property
     def url(self) -> str:
@@ -165,7 +174,12 @@ def ended(world: World, instance: Instance) -> Exited | None:
 
 
 def usage(world: World, instance: Instance) -> Usage | None:
-    """What it has used since its start; None for a server that is not ours."""
+    """What it has used since its start; None for a server whose processes are not seen."""
+    if instance.running is not None:
+        try:
+            return world.server_host.usage(instance.running.process)
+        except HostError:  # the user has ended it
+            return None
     return world.server_host.usage(instance.process) if instance.process else None
 
 
@@ -214,7 +228,10 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
     if (fault := _fault(contender, answer.first)) is not None:
         raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
-    return instance
+    try:
+        return replace(instance, running=world.server_host.find_running(instance.address))
+    except HostError as error:
+        return replace(instance, unseen=str(error))
 
 
 def _await_ready(world: World, instance: Instance, begun_s: float) -> None:

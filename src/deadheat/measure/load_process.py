@@ -21,7 +21,6 @@ from deadheat.load.pooling import merge_parts
 from deadheat.measure.world import LoadSide, World
 
 START_DEADLINE_S = 30.0  # preflight and connecting, of a server with a short accept queue too
-WORDS_BYTES = 1000  # of its last words, if it does not get ready
 SLACK_S = 5.0
 STOP_DEADLINE_S = 2.0
 HANG_UP_S = 0.01
@@ -172,14 +171,10 @@ def close_load(load: LoadProcess) -> None:
 
 def _open_part(side: LoadSide, spec: LoadSpec, log_name: str) -> LoadPart:
     command = tuple(side.engine.slices_command(spec))
-    log_path = str(side.logs / log_name)
-    process = side.host.converse(ProcessSpec(command, cpus=side.cpus), log_path)
+    process = side.host.converse(ProcessSpec(command, cpus=side.cpus), str(side.logs / log_name))
     try:
         read_ready(side.host.ask(process, None, START_DEADLINE_S + spec.timeout_s))
-    except DeadheatError as error:
-        words = side.host.read_tail(log_path, WORDS_BYTES).strip().splitlines()
+    except DeadheatError:
         side.host.stop(process, "SIGKILL", 0)
-        if not words:
-            raise
-        raise type(error)(f"{error}: {words[-1]}", error.hint) from error
+        raise
     return LoadPart(side.host, process, spec)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from deadheat.errors import DeadheatError
@@ -128,7 +128,7 @@ def measure(
     before = lifecycle.usage(world, instance)
     if workers is not None:
         workers.begin()
-    watched = [instance.process] if instance.process else []
+    watched = [instance.read_process] if instance.read_process else []
     if database.database is not None and database.database.process is not None:
         watched.append(database.database.process)
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
@@ -171,6 +171,9 @@ def measure(
             clock_khz_max,
             workers_gone,
         )
+        if instance.running is not None:
+            cpus = dict.fromkeys([*evidence.cpus, *instance.running.cpus])
+            evidence = replace(evidence, cpus=tuple(cpus))
         clock_khz = evidence.clock_khz
         gates = worst_of([*judge(evidence), *on_loads.gates(spec, result, done)])
     return trial_record(

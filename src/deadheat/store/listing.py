@@ -14,19 +14,19 @@ from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
+VALID = f"""trial.state = 'ok' AND NOT EXISTS (
+    SELECT 1 FROM gate
+    WHERE gate.trial_id = trial.id AND NOT gate.passed AND gate.code NOT IN {POOLED_GATES}
+)"""
 SUMMARIES = f"""
     SELECT id, started_at, ended_at, state, writer, protocol,
            json_extract(conclusion, '$.imported') IS NOT NULL AS imported,
            (SELECT count(*) FROM contender
             WHERE run_id = run.id AND role = 'contender') AS contenders,
            (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials,
-           state != 'running' AND NOT EXISTS (
-               SELECT 1 FROM trial WHERE run_id = run.id AND state = 'ok'
-               AND NOT EXISTS (
-                   SELECT 1 FROM gate
-                   WHERE gate.trial_id = trial.id AND NOT gate.passed
-                         AND gate.code NOT IN {POOLED_GATES}
-               )
+           state != 'running' AND json_extract(conclusion, '$.imported') IS NULL AND NOT EXISTS (
+               SELECT 1 FROM trial JOIN contender ON contender.id = trial.contender_id
+               WHERE trial.run_id = run.id AND contender.role = 'contender' AND {VALID}
            ) AS is_empty
     FROM run
 """
@@ -53,12 +53,7 @@ VALID_RATES = f"""
            trial.rate_per_s, json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
-    WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
-          AND NOT EXISTS (
-              SELECT 1 FROM gate
-              WHERE gate.trial_id = trial.id AND NOT gate.passed
-                    AND gate.code NOT IN {POOLED_GATES}
-          )
+    WHERE contender.name = ? AND trial.kind = 'measure' AND {VALID}
     ORDER BY run.started_at, run.rowid, trial.workload, trial.connections
 """
 
@@ -67,7 +62,7 @@ VALID_RATES = f"""
 class RunSummary:
     """A run in a list. `state` is as `run_state` has it; controls are not counted.
 
-    An empty run has ended, and has no valid trial.
+    An empty run has ended without a valid trial of a contender; those of controls do not count.
     """
 
     run_id: str

@@ -23,8 +23,9 @@ from .listeners import listeners
 from .log import Capture, Log, open_log, read_tail
 from .network import Ports, exchange, interface, local_address, peer_address, resolve
 from .program import Fault, Json
+from .running import RunningServers
 from .samples import Watch, listen_drops
-from .tree import Tree
+from .tree import Processes, Tree
 
 ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
 ANSWER_BYTES_MAX = 16 << 20  # one line of a process that answers questions
@@ -62,8 +63,10 @@ class Conversation:
                 self.broken = f"it ended with exit code {self.tree.exit_code} before it answered"
             except Fault as fault:
                 self.broken = fault.message
-            last_lines = read_tail(self.log_path, 500).strip()
-            raise Fault(self.broken, last_lines or None)
+            *before, last_line = read_tail(self.log_path, 500).strip().split("\n")
+            if last_line:
+                self.broken += f": {last_line}"
+            raise Fault(self.broken, "\n".join([*before, last_line]) if before else None)
 
     def exchange(self, line: str | None, end_s: float) -> str:
         if line is not None:
@@ -115,6 +118,7 @@ class Agent:
         self.files = Files()
         self.idle_cpus = IdleCpus(is_virtual(first_cpu()) is True)
         self.trees: dict[str, Tree] = {}
+        self.running = RunningServers()
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
         self.conversations: dict[str, Conversation] = {}
@@ -137,7 +141,8 @@ class Agent:
             "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
             "adopt": self.adopt,
-            "usage": lambda process: self.tree(process).usage(),
+            "usage": lambda process: self.processes(process).usage(),
+            "find_running": self.running.find,
             "listen_drops": listen_drops,
             "freeze": self.freeze,
             "thaw": self.thaw,
@@ -180,6 +185,9 @@ class Agent:
         if process in self.trees:
             return self.trees[process]
         raise Fault(f"no process {process}: {'stopped' if process in self.stopped else 'unknown'}")
+
+    def processes(self, process: str) -> Processes:
+        return self.running.by_name.get(process) or self.tree(process)
 
     def run(self, spec: Json, timeout_s: float) -> Json:
         name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)
@@ -259,7 +267,7 @@ class Agent:
 
     def watch(self, processes: list[str], interval_s: float) -> str:
         name = str(next(self.watch_numbers))
-        self.watches[name] = Watch({p: self.tree(p) for p in processes}, interval_s)
+        self.watches[name] = Watch({p: self.processes(p) for p in processes}, interval_s)
         return name
 
     def unwatch(self, watch: str) -> list[Json]:

@@ -11,7 +11,7 @@ from typing import Iterable, Iterator  # noqa: UP035 (for 3.8)
 from .kernel import CPU_DEVICES, keyed, read_number, read_text
 from .program import Fault, Json
 from .quota import limited_cgroups, throttled
-from .tree import Tree
+from .tree import Processes
 
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
 
@@ -72,7 +72,7 @@ def pressure_cpu_us() -> int | None:
 class Watch(threading.Thread):
     """Samples the machine and some trees until `finish`."""
 
-    def __init__(self, trees: dict[str, Tree], interval_s: float) -> None:
+    def __init__(self, trees: dict[str, Processes], interval_s: float) -> None:
         super().__init__(daemon=True)
         self.trees = trees
         self.interval_s = interval_s

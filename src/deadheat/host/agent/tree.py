@@ -27,7 +27,41 @@ from .program import ARCHIVE_FDS, LOG_BYTES_MAX, PROCESSES_MAX, Fault, Json, own
 START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
 
 
-class Tree(abc.ABC):
+class Processes(abc.ABC):
+    """Processes whose use of CPU time and memory is read together."""
+
+    memory_peak_bytes = 0
+
+    @abc.abstractmethod
+    def members(self, family: Family | None = None) -> list[int]:
+        """Those that live now, or lived at the moment of `family`."""
+
+    @abc.abstractmethod
+    def cpu_s(self) -> float:
+        """User and system time, also of dead processes; `Fault` if none is left."""
+
+    def memory(self) -> tuple[int, int]:
+        """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
+        pids = self.members()
+        now = sum(map(memory_of, pids))
+        marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
+        self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
+        return now, self.memory_peak_bytes
+
+    def usage(self) -> Json:
+        memory, peak = self.memory()
+        pids = self.members()
+        threads = (stat_fields(pid) for pid in pids)
+        return {
+            "cpu_s": self.cpu_s(),
+            "memory_bytes": memory,
+            "memory_peak_bytes": peak,
+            "processes": len(pids),
+            "threads": sum(int(fields[17]) for fields in threads if fields),
+        }
+
+
+class Tree(Processes):
     """A running command with its descendants, as the agent sees it."""
 
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
@@ -47,7 +81,6 @@ class Tree(abc.ABC):
         self.is_client = spec["client"]  # of a runtime, whose container is adopted later
         self.frozen = False
         self.freezes = self.freezes_checked = 0
-        self.memory_peak_bytes = 0
         reader, writer = os.pipe()
         inherited = [*ARCHIVE_FDS, writer]
         if spec["stdin_fd"] is not None:
@@ -130,14 +163,6 @@ class Tree(abc.ABC):
         """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
-    def members(self, family: Family | None = None) -> list[int]:
-        """The living processes of the tree, at the moment of `family` if it needs one."""
-
-    @abc.abstractmethod
-    def cpu_s(self) -> float:
-        """User and system time of the tree, also of dead processes; `Fault` after a stop."""
-
-    @abc.abstractmethod
     def send(self, number: int) -> None:
         """Send a signal to the first process if it is alive."""
 
@@ -161,14 +186,6 @@ class Tree(abc.ABC):
     def end_processes(self) -> None:
         """Kill every process and keep the readings of the tree; return before they are dead."""
 
-    def memory(self) -> tuple[int, int]:
-        """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
-        pids = self.members()
-        now = sum(map(memory_of, pids))
-        marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
-        self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
-        return now, self.memory_peak_bytes
-
     def left(self, pids: list[int]) -> int | None:
         """The first process, or a child of it, if it left the tree; `pids` are in it just now."""
         return None
@@ -189,18 +206,6 @@ class Tree(abc.ABC):
             pid = self.process.pid
             kill_all([*descendants(pid), pid])
         end_tagged(self.tag)
-
-    def usage(self) -> Json:
-        memory, peak = self.memory()
-        pids = self.members()
-        threads = (stat_fields(pid) for pid in pids)
-        return {
-            "cpu_s": self.cpu_s(),
-            "memory_bytes": memory,
-            "memory_peak_bytes": peak,
-            "processes": len(pids),
-            "threads": sum(int(fields[17]) for fields in threads if fields),
-        }
 
     def exited(self, survivors: int = 0, killed: bool = False) -> Json:
         return {

@@ -372,9 +372,13 @@ def judge_slices(evidence: Evidence) -> list[Gate]:
     return _readings(SLICED_GATES, evidence)
 
 
-def judge_block(evidence: Evidence) -> list[Gate]:
-    """The gates of the machine over one block; they hold for every trial of it alike."""
-    return _readings(BLOCK_GATES, evidence)
+def judge_block(evidence: Evidence, knows_servers: bool = True) -> list[Gate]:
+    """The gates of the machine over one block; they hold for every trial of it alike.
+
+    Unless the CPU time of its servers is known, other processes cannot be told from them.
+    """
+    checks = [check for check in BLOCK_GATES if knows_servers or check is not neighbor]
+    return _readings(checks, evidence)
 
 
 def judge_load_host(evidence: Evidence, knows_generator: bool) -> list[Gate]:
