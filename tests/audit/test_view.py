@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.audit.audit import with_defects
+from deadheat.catalog import layers
 from deadheat.report import RunView, load_view
 from deadheat.report.formats.markdown import escape
 from deadheat.report.model.runs import find_run
@@ -34,6 +35,7 @@ def test_a_replay_without_its_published_figures_has_none(
 ) -> None:
     (tmp_path / "servers").mkdir()
     monkeypatch.setenv("DEADHEAT_CATALOG", str(tmp_path))
+    monkeypatch.setattr(layers, "shipped_root", lambda: None)
     assert view_of("woo-2016").defects is None
 
 
