@@ -31,7 +31,7 @@ class _PlainTextConsole(Console):
 
 
 class _Unfailing:
-    """A stream whose errors are nobody's business: what it shows changes no result."""
+    """A stream whose errors are ignored: what it shows changes no result."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -33,12 +33,13 @@ const QUIET = [
  * @param {string} executablePath
  * @param {(context: BrowserContext) => Promise<T>} work
  */
-export async function withBrowser(executablePath, work) {
+export async function withBrowser(executablePath, work, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), "deadheat-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath,
     headless: true,
     args: QUIET,
+    ...options,
   });
   try {
     return await work(context);

@@ -6,6 +6,9 @@ from deadheat.boards.checks import composite, counts, load, order, repeats
 from deadheat.boards.checks.beside import Names, OwnRun, beside, read_names
 from deadheat.boards.model import LiveBoard, Table
 from deadheat.boards.readings import FORMAT, BoardFacts, BoardFinding, Readings
+from deadheat.errors import DeadheatError
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.model.view import RunView
 
 ENTRIES_MIN = 2
 
@@ -28,9 +31,9 @@ def audit_boards(
                 continue
             noise = noises.get(table.profile)
             of_profile = repeated_by_profile[table.profile]
-            found = [*_of_table(board, table, of_profile, noise)]
-            findings += found
-            crowd = next((finding for finding in found if finding.code == "plateau"), None)
+            of_table = [*_of_table(board, table, of_profile, noise)]
+            findings += of_table
+            crowd = next((finding for finding in of_table if finding.code == "plateau"), None)
             rates.append(load.rates_of(board, table, crowd))
             repeated.append(repeats.picture(board, table.profile, of_profile))
             if noise is not None:
@@ -51,7 +54,7 @@ def audit_boards(
 def _of_table(
     board: LiveBoard, table: Table, own: Sequence[repeats.Repeat], noise: repeats.Noise | None
 ) -> Iterator[BoardFinding]:
-    found = (
+    results = (
         repeats.repeats(board, table, own, noise),
         order.survives(board, table, noise),
         *order.editions(board, table, noise),
@@ -65,7 +68,7 @@ def _of_table(
         counts.falling_percentiles(board, table),
         counts.unreadable(board, table),
     )
-    yield from (finding for finding in found if finding is not None)
+    yield from (finding for finding in results if finding is not None)
 
 
 def _facts(board: LiveBoard) -> BoardFacts:
@@ -80,3 +83,14 @@ def _facts(board: LiveBoard) -> BoardFacts:
         profiles=len(board.profiles),
         cpus=board.cpus,
     )
+
+
+def own_run(view: RunView) -> OwnRun:
+    """The main level of a run. Raises `DeadheatError` if it ranks nothing."""
+    level = analyze(view).main
+    if level.ranking is None or len(level.ranking.rows) < 2:
+        raise DeadheatError(
+            f"run {view.run_id} ranks no two servers", "choose another run: deadheat report --list"
+        )
+    rates = {row.name: row.rate_median for row in level.ranking.rows}
+    return OwnRun(view.run_id, level.connections, rates, level.ranking)

@@ -114,9 +114,9 @@ def _on_editions(readings: Readings, board: str) -> Iterator[str]:
 
 
 def _on_plateaus(readings: Readings, board: str) -> Iterator[str]:
-    found = [finding for finding in readings.of(board, "plateau") if finding.fires]
-    if found:
-        widest = max(found, key=lambda finding: finding.found)
+    plateaus = [finding for finding in readings.of(board, "plateau") if finding.fires]
+    if plateaus:
+        widest = max(plateaus, key=lambda finding: finding.found)
         yield (
             f"{title_of(board)}: {widest.found} entries have one rate, "
             f"{numbers.figure(widest.number('low_per_s'))} to "
@@ -136,10 +136,10 @@ def _on_score(readings: Readings, board: str) -> Iterator[str]:
 
 
 def _on_percentiles(readings: Readings, board: str) -> Iterator[str]:
-    found = [f for f in readings.of(board, "equal_percentiles") if f.fires]
-    if found:
-        rows = sum(finding.found for finding in found)
-        profiles = numbers.listing([finding.profile for finding in found])
+    findings = [each for each in readings.of(board, "equal_percentiles") if each.fires]
+    if findings:
+        rows = sum(finding.found for finding in findings)
+        profiles = numbers.listing([finding.profile for finding in findings])
         yield (
             f"{title_of(board)}: in {profiles}, the p99 of {numbers.count(rows, 'row')} is the "
             "mean, to the last digit."

@@ -41,7 +41,7 @@ class CheckText:
 
 
 def same_of(board: str) -> str:
-    """What two measurements of one entry have in common, as far as the board tells."""
+    """What two measurements of one entry have in common, as far as the board states it."""
     return SAME.get(board, "unchanged source")
 
 

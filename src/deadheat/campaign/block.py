@@ -32,7 +32,7 @@ Key = tuple[int, Level]  # instance id, level
 class Watched:
     """What one machine showed during a block. The times of two machines are never compared.
 
-    `unseen`: a server ran there whose processes cannot be told from others.
+    `unseen`: deadheat could not find the processes of a server that ran there.
     """
 
     role: str

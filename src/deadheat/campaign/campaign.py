@@ -31,7 +31,7 @@ NOT_OURS = (
     "would change is not seen; a command behind `--` is started, held apart and frozen"
 )
 
-NOT_SEEN = "so its CPU time and memory are not known, and other processes are not told from it"
+NOT_SEEN = "so its CPU time and memory are unknown, and its work looks like that of other processes"
 
 Conducted = SliceProtocol | AloneProtocol
 

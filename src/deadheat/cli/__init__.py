@@ -61,7 +61,7 @@ SUMMARIES = {name: text for group in GROUPS.values() for name, text in group.ite
 
 @contextmanager
 def _ending_without_reader() -> Iterator[None]:
-    """Exit as a shell reports SIGPIPE if nobody reads the output; click exits with 1."""
+    """Exit with 141 if the reader of the output has closed it; click would exit with 1."""
     try:
         yield
     except BrokenPipeError:

@@ -128,7 +128,7 @@ def command(
         raise click.UsageError(f"--all-series: {given} has no series; add --format json or html")
     if raw and (listing or format_ != "terminal"):
         given = "--list" if listing else f"--format {format_}"
-        raise click.UsageError(f"--raw: it is text of its own; omit {given}")
+        raise click.UsageError(f"--raw prints plain text only; omit {given}")
     if names and picture not in NAMING:
         raise click.UsageError(f"--of {names[0]}: add --picture card or --picture badge")
     if len(names) > 2:

@@ -344,7 +344,7 @@ class AgentHost:
         )
 
     def _read_replies(self) -> None:
-        """Pass each reply on. At the end of the agent, or a wrong line, every wait fails at once.
+        """Pass each reply on. If the agent ends or sends a wrong line, every wait fails at once.
 
         An agent that writes a wrong line is killed.
         """

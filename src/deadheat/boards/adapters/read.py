@@ -25,9 +25,9 @@ def read_boards(paths: Sequence[Path], cpus: int | None = None) -> tuple[LiveBoa
     """
     boards: dict[str, LiveBoard] = {}
     for path in paths:
-        one = _read(path)
-        before = boards.get(one.name)
-        boards[one.name] = one if before is None else _joined(before, one)
+        board = _read(path)
+        before = boards.get(board.name)
+        boards[board.name] = board if before is None else _joined(before, board)
     return tuple(
         replace(
             board,
@@ -47,7 +47,7 @@ def _joined(first: LiveBoard, second: LiveBoard) -> LiveBoard:
         profile, edition = sorted(shared)[0]
         raise DeadheatError(
             f"{second.files[0]}: {profile} of edition {edition} is in {first.files[-1]} too",
-            "keep the files of each edition in a folder of its own, named after it",
+            "put the files of each edition into a folder with the name of the edition",
         )
     return LiveBoard(
         first.name,

@@ -55,14 +55,14 @@ def read_names(path: Path = NAMES) -> dict[tuple[str, str], str]:
 
 def beside(boards: Sequence[LiveBoard], own: OwnRun, names: Names) -> tuple[BoardFinding, ...]:
     """One finding for each table with at least `SHARED_MIN` servers in both."""
-    found = []
+    findings = []
     for board in boards:
         noises = noises_of(repeats_of(board))
         for table in board.tables:
             finding = _of_table(board, table, own, names, noises.get(table.profile))
             if finding is not None:
-                found.append(finding)
-    return tuple(found)
+                findings.append(finding)
+    return tuple(findings)
 
 
 def _of_table(

@@ -22,15 +22,15 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
     ]
     if not rows:
         return None
-    found = [(share, row) for row in rows if (share := failed_share(row)) > FAILED_SHARE]
-    found.sort(key=lambda item: (-item[0], item[1].entry))
+    failing = [(share, row) for row in rows if (share := failed_share(row)) > FAILED_SHARE]
+    failing.sort(key=lambda item: (-item[0], item[1].entry))
     return finding_of(
         "failures",
         board,
         table,
-        fires=bool(found),
+        fires=bool(failing),
         judged=len(rows),
-        found=len(found),
+        found=len(failing),
         values={"largest_share": rounded(max(map(failed_share, rows)))},
         rows=[
             {
@@ -41,7 +41,7 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "neither": in_neither(row),
                 "share": rounded(share),
             }
-            for share, row in found[:ROWS_MAX]
+            for share, row in failing[:ROWS_MAX]
         ],
     )
 
@@ -153,14 +153,14 @@ def falls(row: Measurement) -> bool:
 def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
     """Rows of any edition with a text in place of a latency, or without a rate."""
     rows = board.of(table.profile)
-    found = [row for row in rows if row.unreadable or row.rate_per_s <= 0]
+    unusable = [row for row in rows if row.unreadable or row.rate_per_s <= 0]
     return finding_of(
         "unreadable",
         board,
         table,
-        fires=bool(found),
+        fires=bool(unusable),
         judged=len(rows),
-        found=len(found),
+        found=len(unusable),
         values={},
         rows=[
             {
@@ -169,7 +169,7 @@ def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "rate_per_s": rounded(row.rate_per_s),
                 "text": ", ".join(row.unreadable) or "no rate",
             }
-            for row in found[:ROWS_MAX]
+            for row in unusable[:ROWS_MAX]
         ],
     )
 

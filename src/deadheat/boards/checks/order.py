@@ -85,8 +85,8 @@ def picture(board: LiveBoard, table: Table, noise: Noise) -> RankPicture:
 def editions(board: LiveBoard, table: Table, noise: Noise | None) -> tuple[BoardFinding, ...]:
     """Each whole edition beside the one before: what moved, and whether its source changed."""
     whole = board.whole_editions(table.profile)
-    found = [_beside(board, table.profile, pair, noise) for pair in pairwise(whole)]
-    return tuple(finding for finding in found if finding is not None)
+    compared = [_beside(board, table.profile, pair, noise) for pair in pairwise(whole)]
+    return tuple(finding for finding in compared if finding is not None)
 
 
 def _beside(

@@ -58,7 +58,7 @@ def end_tagged(tag: str) -> None:
 
 
 class Orphans:
-    """Reaps processes that the agent adopted. It never takes the end of a child of its own."""
+    """Reaps processes that the agent adopted, and never the agent's own children."""
 
     def __init__(self) -> None:
         self.last = 0  # the dead child that the last look saw
