@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import SliceArrays
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceArrays
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race
 
 
