@@ -22,7 +22,15 @@ from deadheat.store.bundle import import_runs, open_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-NAMES = ("evidence", "engine-design", "reliability", "reliability-faults", "cluster", "workloads")
+NAMES = (
+    "evidence",
+    "engine-design",
+    "reliability",
+    "reliability-faults",
+    "cluster",
+    "workloads",
+    "explain",
+)
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
 BOARDS = RESULTS / "boards.md"

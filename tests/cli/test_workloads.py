@@ -159,6 +159,7 @@ def test_plan_states_several_workloads(deadheat: Deadheat) -> None:
         ("plan", "hello,", "--workload 'hello,': expected names or files"),
         ("plan", "hello,rout", "no workload 'rout'"),
         ("capacity", "hello,route", "a search for capacity takes one workload"),
+        ("explain", "hello,route", "explain takes one workload at one level"),
     ],
 )
 def test_rejects_lists_that_make_no_sense(

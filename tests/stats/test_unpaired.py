@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.ranking.change import change
+from deadheat.stats.ranking.change import change, difference
 
 
 def test_change_is_welchs_interval_of_invocation_means() -> None:
@@ -28,6 +28,16 @@ def test_interval_covers_no_change_at_the_nominal_rate() -> None:
         rates = np.exp(9 + starts + generator.normal(0, 0.05, (2, 4, 3)))
         false_alarms += change(rates[0], rates[1], 0.05).known
     assert false_alarms / 600 < 0.075
+
+
+def test_a_difference_of_means_is_welchs_interval() -> None:
+    generator = np.random.default_rng(4)
+    first, second = generator.normal(20, 1, 4), generator.normal(25, 3, 3)
+    welch = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
+    result = difference(first, second, 0.05)
+    assert result.value == pytest.approx(second.mean() - first.mean())
+    assert (result.low, result.high) == pytest.approx((welch.low, welch.high))
+    assert (difference([1.0], [3.0, 4.0], 0.05).low, result.known) == (-math.inf, result.low > 0)
 
 
 def test_ignores_missing_trials_and_rejects_a_side_without_any() -> None:

@@ -1,6 +1,7 @@
-// Sections that only some runs have: scaling, decay, offered rates, capacity.
+// Sections that only some runs have: explanation, scaling, decay, offered rates, capacity.
 
 import { decay } from "./decay.js";
+import { explanation } from "./explain.js";
 import { capacity, offered } from "./offered.js";
 import { scaling } from "./scaling.js";
 
@@ -12,6 +13,7 @@ import { scaling } from "./scaling.js";
  */
 export function loads(report, connections) {
   return [
+    ...explanation(report),
     ...scaling(report, connections),
     ...decay(report, connections),
     ...offered(report),

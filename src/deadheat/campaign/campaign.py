@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
+from deadheat.campaign.explain import Explainer
 from deadheat.campaign.failures import none_left
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
@@ -47,6 +48,7 @@ class Plan:
     seed: int
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
+    explain: bool = False  # count afterwards what each contender does for a request
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
     left: Unfinished | None = None  # the run to resume, instead of a new one
 
@@ -142,7 +144,7 @@ def _enter(
 
 def _race(plan: Plan, context: RaceContext, run: Run) -> None:
     """Race, then measure latency if that is asked for; `run` gets the conclusion."""
-    stopping, race = context.protocol.stopping, Race(context)
+    stopping, race = context.protocol.stopping, Race(context, only_counts=plan.explain)
     try:
         look = race.run()
     except KeyboardInterrupt:
@@ -159,6 +161,8 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
     run.conclude(why=why, share=look.share, look=look.number)
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
+    if plan.explain:
+        Explainer(context, race.trials, race.invocation + 1).explain_all(race.standings)
 
 
 def _left_by(run: Run, store: Store) -> str:

@@ -10,7 +10,7 @@ from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level
 
-AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no time of the race
+AFTER_THE_RACE = ("latency", "latency_rate", "explain")  # kinds of trials after its end
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ class Race:
 
     Contenders are measured in groups whose rounds stay below keep-alive timeouts. Fresh instances
     start while the race goes on, where a start is worth its time, and take turns with those that
-    are up already.
+    are up already. With `only_counts`, invalid trials end nothing: noise hardly moves counts.
     """
 
-    def __init__(self, run: RaceContext) -> None:
+    def __init__(self, run: RaceContext, only_counts: bool = False) -> None:
         self._run = run
         self._protocol = run.protocol
         self._rule = run.protocol.slices
@@ -62,6 +62,7 @@ class Race:
         self.trials = TrialRunner(run)
         self._half_loads = HalfLoads(run, self.trials)
         self._invalid = InvalidStreak(has_budget=isinstance(run.protocol.stopping, Settle))
+        self._only_counts = only_counts
         self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
         self._is_first_block = True
@@ -250,7 +251,7 @@ class Race:
 
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
-        if instance.entered.contender.role == "control":
+        if instance.entered.contender.role == "control" or self._only_counts:
             return
         outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)

@@ -24,6 +24,7 @@ GROUPS = {
         "report": "Show a stored run.",
         "compare": "Compare two stored runs, or two contenders of one run.",
         "list": "List the servers: built, ready, or what is missing.",
+        "explain": "Say why one server needs more CPU time than another.",
         "plan": "Print what a run would do, and how long it takes.",
         "doctor": "Check this machine for what disturbs measurements.",
     },

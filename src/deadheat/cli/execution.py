@@ -248,6 +248,7 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
         seed=unfinished.seed,
         command=unfinished.command,
         latency_s=LATENCY_S if with_latency else None,
+        explain=unfinished.more_s is None and "explain" in unfinished.command[1:2],
         left=unfinished,
     )
 
@@ -326,7 +327,8 @@ def exit_code_of(view: RunView) -> ExitCode:
     if view.state == "interrupted":
         return ExitCode.INTERRUPTED
     contenders = [contender for each in view.by_workload for contender in each.contenders]
-    if any(trial.valid for contender in contenders for trial in contender.trials):
+    explained = any(contender.explained for contender in contenders)
+    if explained or any(t.valid for contender in contenders for t in contender.trials):
         return ExitCode.OK
     explain(
         "no trial was valid, so there is no result",

@@ -44,7 +44,8 @@ PICTURE_FORMATS = ("svg", "png")
     section=Topic.OUTPUT,
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars of all servers, bars by language, latency curves, decay, "
-    "a profile over workloads, a card with two contenders, or a badge for a README.  "
+    "a profile over workloads, a card with two contenders, a badge for a README, or a flame graph "
+    "of a contender that was explained.  "
     "[default: bars]",
 )
 @flag(
@@ -53,8 +54,8 @@ PICTURE_FORMATS = ("svg", "png")
     section=Topic.OUTPUT,
     metavar="NAME",
     multiple=True,
-    help="Contender on a card or badge; repeat it for two. A badge of one shows its rank, of two "
-    "their verdict.  [default: the first of the ranking]",
+    help="Contender on a card, badge or flame graph; repeat it for two. A badge of one shows "
+    "its rank, of two their verdict.  [default: the first of the ranking]",
 )
 @flag("--workload", section=Topic.LOAD, metavar="NAME", help="Only this workload of the run.")
 @flag(
@@ -130,7 +131,7 @@ def command(
         given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(f"--raw prints plain text only; omit {given}")
     if names and picture not in NAMING:
-        raise click.UsageError(f"--of {names[0]}: add --picture card or --picture badge")
+        raise click.UsageError(f"--of {names[0]}: add --picture card, badge or flame")
     if len(names) > 2:
         raise click.UsageError(f"--of: expected at most two contenders, got {len(names)}")
     faults = reading(bundle) if bundle else nullcontext()

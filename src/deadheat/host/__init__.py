@@ -76,6 +76,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadTime:
+    """A living thread: its name, which the kernel cuts after 15 bytes, and how long it has run."""
+
+    pid: int
+    id: int
+    name: str
+    ran_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Exited:
     """How a process tree ended. `survivors` counts processes killed after the deadline."""
 
@@ -233,6 +243,9 @@ class Host(Protocol):
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         """The living processes of the tree, each as (PID, start in clock ticks since boot)."""
+
+    def threads(self, process: str) -> Sequence[ThreadTime]:
+        """The living threads of the tree."""
 
     def adopt(self, process: str, pid: int) -> None:
         """From now on the tree is that of a container, whose first process is `pid`.

@@ -30,6 +30,7 @@ from deadheat.host import (
     ProcessSpec,
     RunningServer,
     Sample,
+    ThreadTime,
     Usage,
 )
 from deadheat.host.fingerprint import Fingerprint, Interface
@@ -154,6 +155,9 @@ class AgentHost:
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))
+
+    def threads(self, process: str) -> list[ThreadTime]:
+        return [ThreadTime(**thread) for thread in self._ask("threads", process=process)]
 
     def adopt(self, process: str, pid: int) -> None:
         self._ask("adopt", process=process, pid=pid)

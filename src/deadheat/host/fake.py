@@ -15,6 +15,7 @@ from deadheat.host import (
     ProcessSpec,
     RunningServer,
     Sample,
+    ThreadTime,
     Usage,
 )
 from deadheat.host.fingerprint import Fingerprint, IdleState, Processor
@@ -195,6 +196,11 @@ class FakeHost:
         if fake.server.watchdog_s is None:
             return fake.members
         return fake.members | {(100 * int(process) + 1 + fake.workers_replaced, 1)}
+
+    def threads(self, process: str) -> list[ThreadTime]:
+        """One thread, which runs a quarter of the time."""
+        fake = self._process(process)
+        return [ThreadTime(1, 1, "worker-1", 0.25 * (self._now_s - fake.started_s))]
 
     def adopt(self, process: str, pid: int) -> None:
         self.calls.append(("adopt", (process, pid)))

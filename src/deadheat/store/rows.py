@@ -7,12 +7,13 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 
+EXPLAINED, STACKS = "explained", "stacks"  # in a trial's result, and among its series
 Known = Annotated[float | None, Field(allow_inf_nan=False)]
 
 
@@ -105,7 +106,7 @@ class StoredTrial(NamedTuple):
         try:
             return _command(self.command_json)
         except ValueError as error:
-            raise self._unreadable("command", error) from error
+            raise self.unreadable("command", error) from error
 
     @property
     def result(self) -> Mapping[str, Any]:
@@ -113,10 +114,10 @@ class StoredTrial(NamedTuple):
         try:
             result: Mapping[str, Any] = parse(self.result_json or "{}")
         except ValueError as error:
-            raise self._unreadable("result", error) from error
+            raise self.unreadable("result", error) from error
         return result
 
-    def _unreadable(self, column: str, error: ValueError) -> StoreError:
+    def unreadable(self, column: str, error: ValueError) -> StoreError:
         return StoreError(f"run {self.run_id}: {column} of trial {self.id} cannot be read: {error}")
 
 
@@ -173,6 +174,47 @@ class PerRequest:
         return replace(self, user_us=self.user_us * factor, system_us=self.system_us * factor)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadGroup:
+    """Threads of one name that ran under load; `N` stands for a number in it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    name: str
+    threads: int
+    us_per_request: Annotated[float, Field(allow_inf_nan=False)]
+    """The time that they ran, all together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What `deadheat explain` counted of a contender after its race."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    rate_per_s: Known = None
+    """Under load, without a tool beside it."""
+    traced_rate_per_s: Known = None
+    """While strace counted its system calls."""
+    calls: dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = None
+    """System calls per request by name, the most first; null if they were not counted."""
+    threads: tuple[ThreadGroup, ...] = ()
+    """Those that ran most come first."""
+    backlog: int | None = None
+    """The longest backlog of its listening sockets."""
+    left_out: tuple[str, ...] = ()
+    """What was not counted, and why."""
+
+    @classmethod
+    def stored(cls, trial: StoredTrial) -> Self | None:
+        """That of a trial; None if it has none. Raises `StoreError`."""
+        try:
+            values = trial.result.get(EXPLAINED)
+            return None if values is None else _EXPLAINED.validate_python(values)
+        except ValidationError as error:
+            raise trial.unreadable(EXPLAINED, error) from error
+
+
 @dataclass(frozen=True, slots=True)
 class StoredBuild:
     """How a server was built. `files` maps sources and lock files to their SHA-256."""
@@ -199,6 +241,9 @@ class StoredCalibration:
 
     at: str
     result: Mapping[str, Any]
+
+
+_EXPLAINED = TypeAdapter(Explained)
 
 
 def unpacked(packed: bytes) -> list[Any]:

@@ -188,6 +188,22 @@ def place_compiler(pids: list[int], cpus: list[int] | None) -> None:
             os.sched_setaffinity(thread, chosen)
 
 
+def thread_times(pids: list[int]) -> list[dict[str, object]]:
+    """Each living thread of these processes, with the time that it ran on a CPU."""
+    times: list[dict[str, object]] = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in numbered(Path(f"/proc/{pid}/task")):
+                task = f"{pid}/task/{thread}"
+                fields = stat_fields(task)
+                if fields is not None:
+                    name = read_text(f"/proc/{task}/comm") or ""
+                    ran_ns = int((read_text(f"/proc/{task}/schedstat") or "0").split()[0])
+                    ran_s = ran_ns / 1e9 or sum(cpu_ticks_of(fields)) / TICKS_PER_S
+                    times.append({"pid": pid, "id": thread, "name": name, "ran_s": ran_s})
+    return times
+
+
 def _threads(pids: list[int]) -> Iterator[tuple[int, int]]:
     """(PID, thread id) of each compiler thread."""
     for pid in pids:

@@ -17,7 +17,7 @@ from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
 from .containment import Containment
 from .files import Files, cache_folder, free_bytes
 from .fingerprint import IdleCpus, fingerprint, first_cpu, is_virtual
-from .kernel import KERNEL_DEADLINE_S, compiler_busy_s, place_compiler, start_times
+from .kernel import KERNEL_DEADLINE_S, compiler_busy_s, place_compiler, start_times, thread_times
 from .limiter import Limiter
 from .listeners import listeners
 from .log import Capture, Log, open_log, read_tail
@@ -139,6 +139,7 @@ class Agent:
             ),
             "listeners": lambda process, port: listeners(self.tree(process).members(), port),
             "members": lambda process: start_times(self.tree(process).members()),
+            "threads": lambda process: thread_times(self.processes(process).members()),
             "alive": self.alive,
             "adopt": self.adopt,
             "usage": lambda process: self.processes(process).usage(),

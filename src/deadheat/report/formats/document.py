@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from deadheat.report.findings.explanation import Gap, Sign
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
@@ -28,7 +29,7 @@ from deadheat.report.model.evidence import (
     RecoveryRecord,
 )
 from deadheat.report.model.series import SHAPE, Finite, Series
-from deadheat.store.rows import PerRequest
+from deadheat.store.rows import Explained, PerRequest
 from deadheat.store.slices import StoredSlice
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
@@ -412,6 +413,32 @@ class StatementPart(Part):
     workload: str
 
 
+class ExplainedPart(Part):
+    """What one contender does for a request."""
+
+    name: str
+    user_us: Finite | None
+    """CPU time of a request in its own code, the mean over instances, as the gaps compare it."""
+    system_us: Finite | None
+    per_request: PerRequest | None
+    """Medians over the valid trials of the race."""
+    counted: Explained
+    calls: dict[str, Finite | None]
+    """System calls per request by kind; null if strace did not count them."""
+    functions: str | None
+    """Those on top of most stacks that perf sampled."""
+
+
+class ExplanationPart(Part):
+    """What `deadheat explain` found, those with the least CPU time first."""
+
+    gaps: tuple[Gap, ...]
+    servers: tuple[ExplainedPart, ...]
+    signs: tuple[Sign, ...]
+    details: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
@@ -435,6 +462,8 @@ class Document(Part):
     defects: tuple[Defect, ...] | None
     """What the audit of a replay found; null if the run is no replay, or if the published figures
     are not on the machine that made this report."""
+    explanation: ExplanationPart | None
+    """Of `deadheat explain`; null in other runs."""
     link_losses: LinkLosses | None
     """What was lost on the link between two hosts; null for a run on one machine."""
 

@@ -20,6 +20,7 @@ from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.profile import profile
 from deadheat.report.findings.scaling import Curve, curves, scaling_sentences
 from deadheat.report.formats import document as to
+from deadheat.report.formats.explained import explanation_part
 from deadheat.report.model.series import QUANTILES, Distribution
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.stats.ranking.ranks import Ranking
@@ -87,6 +88,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         heading=heading(view, analysis),
         method=method(view, analysis),
         profile=profile(view),
+        explanation=explanation_part(view),
     )
 
 

@@ -15,6 +15,12 @@ from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
+from deadheat.report.formats.explained import (
+    TITLE,
+    explanation_columns,
+    explanation_details,
+    explanation_points,
+)
 from deadheat.report.formats.shapes import shape
 from deadheat.report.formats.tables import (
     PROFILE,
@@ -74,6 +80,8 @@ def code(text: str) -> str:
 
 def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
     yield from _answer(view, analysis, source)
+    yield from _titled(TITLE, explanation_columns(view))
+    yield from _listed("Calls, threads and functions", [*map(_text, explanation_details(view))])
     yield from _listed("Details", [escape(line) for line in heading(view, analysis)])
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
@@ -104,7 +112,8 @@ def _answer(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
         if texts := "; ".join(remarks(view, analysis)):
             yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
     yield ""
-    yield from (_point(point) for point in points(view, analysis, source))
+    all_points = [*explanation_points(view), *points(view, analysis, source)]
+    yield from (_point(point) for point in all_points)
 
 
 def _point(point: Point) -> str:

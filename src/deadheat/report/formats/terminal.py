@@ -24,6 +24,12 @@ from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
+from deadheat.report.formats.explained import (
+    TITLE,
+    explanation_columns,
+    explanation_details,
+    explanation_points,
+)
 from deadheat.report.formats.tables import (
     PROFILE,
     Column,
@@ -105,7 +111,12 @@ def _answer(
         yield _table(offered, None)
         yield Text("latency is the response time from the moment each request was due\n", "dim")
     lines = scaling_sentences(curves(view, analysis.main)) if analysis.levels else ()
-    scaling = [Point("SCALING", line) for line in lines]
+    scaling = [*explanation_points(view), *(Point("SCALING", line) for line in lines)]
+    if columns := explanation_columns(view):
+        yield Text(TITLE, style="bold")
+        for page in pages(columns, width)[0]:
+            yield _table(page, None)
+            yield Text()
     shown = [p for p in points(view, analysis, source) if is_last or p.topic != "SEE"]
     yield from _point_lines([*scaling, *shown], width)
 
@@ -169,6 +180,9 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         texts = [*notes(view, analysis), *_not_shown(left_out)]
         yield Text("; ".join(texts), style="dim")
         yield from _scaling(view, analysis.main)
+    if texts := [*explanation_details(view)]:
+        yield Text(f"\n{TITLE}", style="bold")
+        yield from (Text(text) for text in texts)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
         yield _topics([(statement.topic, one_line(statement.text)) for statement in statements])

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from deadheat.campaign.explain import EXPLAIN
 from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
 from deadheat.errors import StoreError
@@ -21,7 +23,14 @@ from deadheat.report.model.kept import Kept
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
-from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstance, StoredTrial
+from deadheat.store.rows import (
+    STACKS,
+    Explained,
+    StoredCalibration,
+    StoredContender,
+    StoredInstance,
+    StoredTrial,
+)
 from deadheat.workload import HELLO
 
 WORKLOADS_MAX = 40
@@ -169,11 +178,24 @@ def _contenders(
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
             recoveries=recoveries(trials[row.id]),
+            **_explained(run, trials[row.id]),
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
         if trials[row.id] or row.role == "control" or workload in _answered(row, workload)
     ]
+
+
+def _explained(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, Any]:
+    """What the last trial of `deadheat explain` counted, and its stacks; nothing without one."""
+    counted = [trial for trial in trials if trial.kind == EXPLAIN]
+    if not counted:
+        return {}
+    last = counted[-1]
+    series = dict(run.series(STACKS, trial_ids=[last.id]))
+    pairs = series.get(last.id, {}).get(STACKS, [])
+    stacks = {stack: samples for stack, samples in pairs if isinstance(stack, str)}
+    return {"explained": Explained.stored(last), "stacks": stacks}
 
 
 def _answered(contender: StoredContender, workload: str) -> Sequence[str]:

@@ -22,7 +22,7 @@ from deadheat.report.model.evidence import (
 from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Conclusion, Gate
-from deadheat.store.rows import PerRequest, StoredCalibration, StoredHost, StoredInstance
+from deadheat.store.rows import Explained, PerRequest, StoredCalibration, StoredHost, StoredInstance
 from deadheat.store.slices import StoredSlice
 from deadheat.workload import HELLO
 
@@ -217,6 +217,8 @@ class ContenderView:
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
     recoveries: tuple[RecoveryRecord, ...] = ()
+    explained: Explained | None = None
+    stacks: Mapping[str, int] = field(default_factory=dict)  # samples of perf by stack
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:

@@ -8,6 +8,7 @@ from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars, draw_by_language, draw_profile
 from deadheat.report.picture.card import draw_badge, draw_card
 from deadheat.report.picture.curves import draw_decay, draw_latency
+from deadheat.report.picture.flame import draw_flame
 from deadheat.report.picture.svg import png
 
 __all__ = ["NAMING", "PICTURES", "draw", "png"]
@@ -22,6 +23,7 @@ _DRAWERS: Mapping[str, Callable[[RunView, Analysis], str | None]] = {
 _NAMING: Mapping[str, Callable[[RunView, Analysis, tuple[str, ...]], str | None]] = {
     "card": draw_card,
     "badge": draw_badge,
+    "flame": draw_flame,
 }
 PICTURES = (*_DRAWERS, *_NAMING)
 NAMING = tuple(_NAMING)  # pictures of one or two contenders
@@ -31,6 +33,7 @@ _NEEDS = {
     "profile": "several workloads",
     "card": "two contenders",
     "badge": "a contender",
+    "flame": "stacks of this contender, as `deadheat explain` samples them with perf",
 }
 
 

@@ -96,20 +96,46 @@ def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Unpaire
     blocks of an invocation is one observation, because starts scatter more than slices. Fewer than
     two invocations on either side give no interval. Raises ValueError for a side without a rate.
     """
-    sides = [_means(first), _means(second)]
-    difference = float(without_rounding(sides[1].mean() - sides[0].mean()))
+    log_ratio = difference(_means(first), _means(second), alpha)
+    high = math.exp(log_ratio.high) if math.isfinite(log_ratio.high) else math.inf
+    return UnpairedChange(math.exp(log_ratio.value), math.exp(log_ratio.low), high)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Of the second mean from the first; from -infinity to infinity if unknown."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def known(self) -> bool:
+        """There is an interval, and it excludes 0."""
+        return self.low > 0 or self.high < 0
+
+
+def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Difference:
+    """Welch's t-interval (1947) of the difference of two means, at 1 - `alpha`.
+
+    Fewer than two values on either side give no interval. ValueError for a side without any.
+    """
+    sides = [np.asarray(side, dtype=float) for side in (first, second)]
+    if not all(len(side) for side in sides):
+        raise ValueError("no value to compare: expected at least one")
+    value = float(without_rounding(sides[1].mean() - sides[0].mean()))
     if min(len(side) for side in sides) < 2:
-        return UnpairedChange(math.exp(difference), 0.0, math.inf)
+        return Difference(value, -math.inf, math.inf)
     spreads = [without_rounding(side - side.mean()) for side in sides]
     parts = [float((d**2).sum()) / (len(d) - 1) / len(d) for d in spreads]
     variance = sum(parts)
     if variance == 0:
-        return UnpairedChange(math.exp(difference), math.exp(difference), math.exp(difference))
+        return Difference(value, value, value)
     degrees = variance**2 / sum(
         part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
     )
     reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
-    return UnpairedChange(*(math.exp(difference + step) for step in (0.0, -reach, reach)))
+    return Difference(value, value - reach, value + reach)
 
 
 def _means(rates: npt.ArrayLike) -> Floats:

@@ -1,0 +1,312 @@
+"""Why one contender needs more CPU time than another: the split of each gap, and known mistakes.
+
+The unit is the instance: the mean of its trials counts once. User and system time of a trial add up
+to its CPU time, so the parts of a gap add up to it.
+"""
+
+import math
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Self
+
+from deadheat import numbers
+from deadheat.campaign.failures import OF_THE_MACHINE
+from deadheat.foreign_text import one_line
+from deadheat.report.model.series import SHAPE, Finite
+from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.stats.ranking.change import Difference, difference
+from deadheat.store.rows import PerRequest
+
+READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
+WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
+WAITS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6")
+FUTEXES = ("futex", "futex_waitv", "futex_wait", "futex_wake")
+TIMERS = ("nanosleep", "clock_nanosleep", "timerfd_settime", "timer_settime", "setitimer")
+ACCEPTS = ("accept", "accept4")
+CALLS: Mapping[str, tuple[str, ...]] = {
+    "reads": READS,
+    "writes": (*WRITES,),
+    "waits": (*WAITS, "io_uring_enter"),
+    "futexes": FUTEXES,
+    "timers": TIMERS,
+}
+CALLS_SHOWN, THREADS_SHOWN, CALLS_LEAST = 12, 6, 0.005
+ALPHA = 0.05  # of each interval by itself
+DEBUG = re.compile(
+    r"\[GIN-debug\]|debug mode: on|Debugger is active|development server|--reload\b|--debug\b"
+    r"|-agentlib:jdwp|-Xint\b|FLASK_DEBUG=1|RAILS_ENV=development|RACK_ENV=development",
+    re.I,
+)
+LOGGED = re.compile(r"\b(?:GET|POST|PUT|DELETE|HEAD) /\S* HTTP/1\.[01]|\b(?:GET|POST) /\S* \d{3}\b")
+LOGGED_LINES = 5  # in the last 2,000 bytes of a log
+PIECES_MIN, HEADER_WRITES_MIN = 1.5, 5.0  # packets and writes of a response
+DELAYED_ACK_US = (36_000, 60_000)  # Linux delays an acknowledgment by 40 ms
+IDLE_SHARE_MAX = 0.5
+DISTURBED = {*OF_THE_MACHINE, "client_wait"}  # gates
+ONE_BY_ONE_MIN = 0.9  # waits for each accept
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Microseconds of CPU time per request; the interval holds at 95 % by itself."""
+
+    __pydantic_config__ = SHAPE
+
+    value: Finite
+    low: Finite | None
+    """Null if the interval is unknown."""
+    high: Finite | None
+
+    @classmethod
+    def of(cls, known: Difference) -> Self:
+        ends = (known.low, known.high) if math.isfinite(known.high) else (None, None)
+        return cls(known.value, *ends)
+
+    @property
+    def may_be_zero(self) -> bool:
+        return self.low is not None and self.high is not None and self.low <= 0 <= self.high
+
+    def interval(self, less: bool = False) -> str:
+        """` [1.2 to 3.4]`; of a part that is less, how much less."""
+        if self.low is None or self.high is None:
+            return " [unknown]"
+        low, high = (-self.high, -self.low) if less else (self.low, self.high)
+        return f" [{numbers.signless(low)} to {numbers.signless(high)}]"
+
+    def part(self, where: str) -> str:
+        less = self.value < 0
+        text = f"{abs(self.value):.1f}{self.interval(less)}"
+        return f"{text}{' less' if less else ''} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How much more CPU time one contender needs than another; the parts add up."""
+
+    __pydantic_config__ = SHAPE
+
+    more: str
+    less: str
+    cpu: Bounds
+    user: Bounds
+    """In its own code."""
+    system: Bounds
+    """In the kernel."""
+    text: str
+
+    @classmethod
+    def between(cls, more: str, less: str, user: Bounds, system: Bounds, cpu: Bounds) -> Self:
+        """With one sentence, whose numbers add up."""
+        total = round(user.value, 1) + round(system.value, 1)
+        parts = [user.part("in its own code"), system.part("in the kernel")]
+        equal = [
+            f"; {what} may be equal"
+            for each, what in ((user, "their own code"), (system, "the kernel's part"))
+            if each.may_be_zero
+        ]
+        needs = f"{one_line(more)} needs {total:.1f} µs{cpu.interval()} more CPU time per request"
+        text = f"{needs} than {one_line(less)}: {' and '.join(parts)}{''.join(equal)}"
+        return cls(more, less, cpu, user, system, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What points to a known mistake of a contender, and its fix."""
+
+    __pydantic_config__ = SHAPE
+
+    contender: str
+    code: str
+    text: str
+    fix: str
+
+
+def explained(view: RunView) -> tuple[ContenderView, ...]:
+    """The contenders that were explained, those with the least CPU time first."""
+    some = [each for each in view.contenders if each.explained is not None]
+    return tuple(sorted(some, key=lambda each: sum(time_of(each) or (0.0, 0.0))))
+
+
+def cell_of(contender: ContenderView) -> Cell:
+    """What the race measured at the most connections; empty if nothing."""
+    return contender.cells[max(contender.cells)] if contender.cells else Cell(connections=0)
+
+
+def gaps(view: RunView) -> tuple[Gap, ...]:
+    """Every pair of explained contenders; neighbors in CPU time come first."""
+    known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
+    places = range(len(known))
+    pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
+    found = []
+    for low, high in pairs:
+        (less, less_parts), (more, more_parts) = known[low], known[high]
+        sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
+        user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
+        sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
+        bounds = map(Bounds.of, (user, system, difference(*sums, ALPHA)))
+        found.append(Gap.between(more.name, less.name, *bounds))
+    return tuple(found)
+
+
+def by_instance(contender: ContenderView) -> list[tuple[float, float]]:
+    """User and system time of a request in microseconds, the mean of each instance.
+
+    A trial counts too if only the machine or the client was disturbed: CPU time hardly shows that.
+    """
+    groups: defaultdict[int | None, list[tuple[float, float]]] = defaultdict(list)
+    trials = [trial for trial in cell_of(contender).trials if trial.measured]
+    sound = [t for t in trials if all(gate.code in DISTURBED for gate in t.gates_failed)]
+    for trial in sound or trials:
+        parts = trial.per_request
+        if parts is not None and parts.user_us is not None and parts.system_us is not None:
+            groups[trial.instance_id].append((parts.user_us, parts.system_us))
+    return [
+        (statistics.fmean(u for u, _ in pairs), statistics.fmean(s for _, s in pairs))
+        for pairs in groups.values()
+    ]
+
+
+def time_of(contender: ContenderView) -> tuple[float, float] | None:
+    """User and system time of a request in microseconds, as the gaps compare them."""
+    means = by_instance(contender)
+    if not means:
+        return None
+    return statistics.fmean(u for u, _ in means), statistics.fmean(s for _, s in means)
+
+
+def calls_of(contender: ContenderView, kind: str) -> float | None:
+    """System calls per request of a kind of `CALLS`, or all of them; None if not counted."""
+    calls = contender.explained.calls if contender.explained is not None else None
+    if calls is None:
+        return None
+    return sum(n for name, n in calls.items() if kind == "all" or name in CALLS[kind])
+
+
+def signs(view: RunView) -> tuple[Sign, ...]:
+    """Signs of known mistakes, in the order of the contenders."""
+    return tuple(
+        Sign(contender.name, code, text, fix)
+        for contender in explained(view)
+        for code, text, fix in _signs(view, contender)
+    )
+
+
+def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, str]]:
+    cell, found = cell_of(contender), contender.explained
+    parts = cell.per_request or PerRequest()
+    started = [
+        text for start in contender.starts for text in (*start.command, start.log_tail or "")
+    ]
+    if match := next((m for text in started if (m := DEBUG.search(text))), None):
+        yield "debug", f"it runs in debug mode ({match[0]})", "start it as in production"
+    if any(len(LOGGED.findall(text)) >= LOGGED_LINES for text in started):
+        yield "access_log", "it writes a line for each request", "switch the access log off"
+    keeps = [(start.behavior or {}).get("keep_alive") for start in contender.starts]
+    if False in keeps:
+        yield (
+            "no_keep_alive",
+            "it closes the connection after each response",
+            "let it keep connections alive, or use a worker that can",
+        )
+    writes, packets = calls_of(contender, "writes"), parts.data_packets_in
+    if writes is not None and writes >= HEADER_WRITES_MIN:
+        text = f"it writes {writes:.1f} times for each response, as if once for each header"
+        yield "header_writes", text, "collect head and body in a buffer, and write them once"
+    elif packets is not None and packets >= PIECES_MIN and (parts.bytes_in or 0) < 16_000:
+        text = f"its responses leave in {packets:.1f} packets"
+        yield "several_writes", text, "write head and body with one call"
+    p50_us, used = cell.service["p50"], cell.server_cpus_used
+    low_us, high_us = DELAYED_ACK_US
+    idle = used is not None and used < IDLE_SHARE_MAX * max(view.server_cpus, 1)
+    if p50_us is not None and low_us <= p50_us <= high_us and idle and (packets or 0) >= PIECES_MIN:
+        yield (
+            "delayed_ack",
+            f"half of its requests take {numbers.milliseconds(p50_us)} ms while its CPUs idle: it "
+            "waits for a delayed acknowledgment before its second packet",
+            "set TCP_NODELAY, or write the response with one call",
+        )
+    backlog = found.backlog if found is not None else None
+    if backlog is not None and backlog < cell.connections:
+        yield (
+            "short_backlog",
+            f"its listen queue holds {backlog:,} of {cell.connections:,} connections",
+            f"give listen() a backlog of {max(1024, cell.connections):,}, and the kernel: "
+            "sudo sysctl -w net.core.somaxconn=4096",
+        )
+    accepts = sum((found.calls or {}).get(name, 0.0) for name in ACCEPTS) if found else 0.0
+    waits = sum((found.calls or {}).get(name, 0.0) for name in WAITS) if found else 0.0
+    if accepts >= 0.5 and waits >= ONE_BY_ONE_MIN * accepts:
+        yield (
+            "accept_one",
+            f"it waits {waits / accepts:.1f} times for each connection that it accepts",
+            "accept until EAGAIN after each wait, or keep connections alive",
+        )
+
+
+def calls_text(contender: ContenderView) -> str | None:
+    """`read 1.00, write 1.00`: the most frequent system calls per request."""
+    calls = (contender.explained.calls if contender.explained else None) or {}
+    shown = [(name, n) for name, n in calls.items() if n >= CALLS_LEAST]
+    texts = [f"{name} {n:.2f}" for name, n in shown[:CALLS_SHOWN]]
+    more = f", and {len(shown) - CALLS_SHOWN} more" if len(shown) > CALLS_SHOWN else ""
+    return ", ".join(texts) + more if texts else None
+
+
+def threads_text(contender: ContenderView) -> str | None:
+    """`2 node 31.0 µs`: the threads that ran, and the time of a request that they ran for."""
+    threads = contender.explained.threads if contender.explained is not None else ()
+    texts = [
+        f"{one_line(each.name)}{f' ({each.threads:,})' if each.threads > 1 else ''} "
+        f"{numbers.microseconds(each.us_per_request)} µs"
+        for each in threads[:THREADS_SHOWN]
+    ]
+    return ", ".join(texts) or None
+
+
+def frames_text(contender: ContenderView, most: int = 5) -> str | None:
+    """The functions on top of most stacks, and the share that perf could not name."""
+    total = sum(contender.stacks.values())
+    if not total:
+        return None
+    tops: Counter[str] = Counter()
+    for stack, samples in contender.stacks.items():
+        tops[stack.rpartition(";")[2]] += samples
+    unknown = tops.pop("[unknown]", 0)
+    texts = [
+        f"{one_line(frame, 60)} {numbers.percent(n / total)}" for frame, n in tops.most_common(most)
+    ]
+    return ", ".join([*texts, f"without a name {numbers.percent(unknown / total)}"])
+
+
+def slowed_text(view: RunView) -> str | None:
+    """That strace slows servers down, with the share of their rates that is left."""
+    shares = [
+        (each.name, found.traced_rate_per_s / found.rate_per_s)
+        for each in explained(view)
+        if (found := each.explained) is not None and found.rate_per_s and found.traced_rate_per_s
+    ]
+    if not shares:
+        return None
+    low, high = min(share for _, share in shares), max(share for _, share in shares)
+    left = numbers.percent(low, 0) if low == high else f"{100 * low:.0f} to {100 * high:.0f} %"
+    return (
+        f"strace slows servers: they answered {left} of their rate meanwhile, so a server that "
+        "finds more work at each wait has fewer waits here than without strace"
+    )
+
+
+def left_out(view: RunView) -> tuple[str, ...]:
+    """What was not counted, once for all contenders that lack it alike."""
+    by_text: defaultdict[str, list[str]] = defaultdict(list)
+    for contender in explained(view):
+        for text in contender.explained.left_out if contender.explained is not None else ():
+            by_text[text].append(contender.name)
+    everyone = len(explained(view))
+    return tuple(
+        text if len(names) == everyone else f"{numbers.listing(names)}: {text}"
+        for text, names in by_text.items()
+    )

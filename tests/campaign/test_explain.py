@@ -1,0 +1,91 @@
+"""Explaining the contenders of a race: what is counted, stored, and left out."""
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.campaign.explain import thread_groups
+from deadheat.catalog import find_root
+from deadheat.host import Completed, HostError, ThreadTime
+from deadheat.host.fake import FakeServer
+from deadheat.protocol import SliceProtocol, amend, load_as
+from tests.campaign.fake_world import FakeWorld
+from tests.measure.test_tracing import SCRIPT, SUMMARY
+
+
+def protocol() -> SliceProtocol:
+    shipped = load_as(find_root(None), "explain", SliceProtocol)
+    return amend(shipped, {}, {"repetitions": 2, "invocations": 2})
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    fake = FakeWorld(tmp_path, quick=2000.0, slow=1000.0)
+    attached = FakeServer(log=SUMMARY)
+    fake.host.on_start(lambda command: command[0] in ("strace", "perf"), lambda *_: attached)
+    script = Completed(0, SCRIPT, "", 0.1, 0.1)
+    fake.host.on_run(lambda command: command[:2] == ["perf", "script"], lambda *_: script)
+    return fake
+
+
+def explained(fake: FakeWorld) -> dict[str, dict[str, Any]]:
+    fake.conduct(protocol(), explain=True)
+    return {
+        trial["name"]: json.loads(trial["result"])["explained"]
+        for trial in fake.trials()
+        if trial["kind"] == "explain"
+    }
+
+
+def test_each_contender_is_explained_after_the_race(fake: FakeWorld) -> None:
+    found = explained(fake)
+    assert [*found] == ["quick", "slow"]
+    assert [*found["quick"]["calls"]] == ["sendto", "poll", "rt_sigaction"]
+    assert found["quick"]["left_out"] == []
+    assert [each["name"] for each in found["slow"]["threads"]] == ["worker-N"]
+    kinds = [trial["kind"] for trial in fake.trials()]
+    assert kinds.index("explain") > max(n for n, kind in enumerate(kinds) if kind == "measure")
+    stacks = fake.rows("SELECT rows FROM series WHERE name = 'stacks'")
+    assert [samples for _, samples in json.loads(zlib.decompress(stacks[0]["rows"]))] == [1, 1]
+    assert fake.starts() == {"quick": 4, "slow": 4}, "two race, one is counted, one is sampled"
+
+
+def test_perf_gets_an_instance_that_names_its_compiled_code(fake: FakeWorld) -> None:
+    explained(fake)
+    starts = [spec for method, spec in fake.host.calls if method == "start"]
+    named = [spec.env.get("PYTHONPERFSUPPORT") for spec in starts if spec.limited]
+    assert named.count("1") == 2
+    tools = [spec.command[0] for spec in starts if not spec.limited]
+    assert [*map(tools.count, ("strace", "perf"))] == [2, 2]
+
+
+def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, quick=2000.0, slow=1000.0)
+    fake.host.on_run(
+        lambda command: command[0] in ("strace", "perf"),
+        lambda *_: (_ for _ in ()).throw(HostError("no such program")),
+    )
+    found = explained(fake)
+    assert found["quick"]["calls"] is None, "unknown, not 0"
+    assert found["quick"]["threads"]
+    assert found["quick"]["left_out"] == [
+        "system calls are left out: strace is missing; to install it: apt-get install strace",
+        "a flame graph is left out: perf is missing; to install it: apt-get install linux-perf "
+        "(Debian) or linux-tools-generic (Ubuntu)",
+    ]
+
+
+def test_threads_of_one_name_are_one_group_and_idle_ones_are_left_out() -> None:
+    before = [ThreadTime(1, 1, "pool-1", 1.0), ThreadTime(1, 2, "pool-2", 2.0)]
+    idle = ThreadTime(1, 3, "idle", 7.0)
+    after = [ThreadTime(1, 1, "pool-1", 1.5), ThreadTime(1, 2, "pool-2", 2.25), idle]
+    fresh = ThreadTime(1, 4, "GC", 0.5)
+    groups = thread_groups([*before, idle], [*after, fresh], 1000)
+    assert [(g.name, g.threads, g.us_per_request) for g in groups] == [
+        ("pool-N", 2, 750.0),
+        ("GC", 1, 500.0),
+    ]
+    assert thread_groups(before, after, 0) == ()

@@ -1,0 +1,196 @@
+"""Why one server needs more CPU time than another: gaps, signs, and each format of them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.errors import DeadheatError, StoreError
+from deadheat.report import FORMATS, write
+from deadheat.report.findings.explanation import frames_text, gaps, left_out, signs
+from deadheat.report.model.load import load_view
+from deadheat.report.picture import draw
+from tests.report.made import MadeRun, made_run
+
+COUNTED: Mapping[str, Any] = {
+    "rate_per_s": 1000.0,
+    "traced_rate_per_s": 100.0,
+    "calls": {"read": 1.0, "write": 1.0, "epoll_wait": 0.25},
+    "threads": [{"name": "worker-N", "threads": 2, "us_per_request": 12.5}],
+    "backlog": 4096,
+    "left_out": ["a flame graph is left out: perf is missing"],
+}
+
+
+def explained(
+    folder: Path,
+    parts_us: Mapping[str, tuple[float, float]],
+    *,
+    invocations: int = 3,
+    scatter_us: float = 1.0,
+    counted: Mapping[str, Any] = COUNTED,
+    per_request: Mapping[str, float] | None = None,
+    **values: Any,
+) -> MadeRun:
+    """A run of servers with this user and system time, which scatters by instance."""
+    run = made_run(folder / "runs.sqlite", cpus=2)
+    for name, (user_us, system_us) in parts_us.items():
+        run.contender(name)
+        for number in range(1, invocations + 1):
+            instance = run.start(name, number, **values.get("start", {}))
+            moved_us = scatter_us * (number - (invocations + 1) / 2)
+            parts = {"user_us": user_us + moved_us, "system_us": system_us, **(per_request or {})}
+            for block in (1, 2):
+                run.trial(
+                    name,
+                    1000.0,
+                    block=block,
+                    invocation=number,
+                    instance_id=instance,
+                    server_cpu_us_per_request=parts["user_us"] + system_us,
+                    result={"per_request": parts},
+                    **values.get("trial", {}),
+                )
+        result = {"explained": counted}
+        series = {"stacks": [["node;main;poll_[k]", 3], ["node;[unknown]", 1]]}
+        run.trial(name, 1000.0, kind="explain", result=result, series=series)
+    run.end()
+    return run
+
+
+def texts(run: MadeRun) -> dict[str, str]:
+    view = load_view(run.store, run.run_id, whole=True)
+    return {name: write(view, name) for name in FORMATS if name != "html"}
+
+
+def test_a_gap_is_split_into_parts_that_add_up(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"slow": (40.06, 12.06), "fast": (20.0, 10.0)})
+    (gap,) = gaps(load_view(run.store, run.run_id))
+    assert (gap.more, gap.less) == ("slow", "fast")
+    assert gap.user.value + gap.system.value == pytest.approx(gap.cpu.value)
+    assert gap.text.startswith("slow needs 22.2 µs [")
+    assert "20.1 [" in gap.text
+    assert gap.text.endswith("2.1 [2.1 to 2.1] in the kernel"), "20.1 + 2.1 = 22.2"
+    assert gap.user.low is not None
+    assert gap.user.low < 20.06 < (gap.user.high or 0)
+
+
+def test_a_part_whose_interval_contains_zero_may_be_equal(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"slow": (20.5, 14.0), "fast": (20.0, 10.0)}, scatter_us=3.0)
+    (gap,) = gaps(load_view(run.store, run.run_id))
+    assert gap.text.endswith("in the kernel; their own code may be equal")
+
+
+def test_a_part_can_be_less(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"slow": (40.0, 8.0), "fast": (20.0, 10.0)})
+    (gap,) = gaps(load_view(run.store, run.run_id))
+    assert gap.text.endswith("and 2.0 [2.0 to 2.0] less in the kernel")
+
+
+def test_one_instance_gives_no_interval(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"slow": (40.0, 8.0), "fast": (20.0, 10.0)}, invocations=1)
+    (gap,) = gaps(load_view(run.store, run.run_id))
+    assert "18.0 µs [unknown] more" in gap.text
+    assert "equal" not in gap.text
+
+
+def test_pairs_of_neighbors_come_first(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"c": (30, 1), "a": (10, 1), "b": (20, 1)})
+    pairs = [(gap.less, gap.more) for gap in gaps(load_view(run.store, run.run_id))]
+    assert pairs == [("a", "b"), ("b", "c"), ("a", "c")]
+
+
+def test_every_format_has_the_gap_the_counts_and_what_is_left_out(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"slow": (40.0, 12.0), "fast": (20.0, 10.0)})
+    written = texts(run)
+    for name in ("terminal", "md", "json"):
+        assert "slow needs 22.0" in written[name].replace("\\u00b5", "µ"), name
+        assert "perf is missing" in " ".join(written[name].split()), name
+    document = json.loads(written["json"])["explanation"]
+    first, second = document["servers"]
+    assert (first["name"], first["calls"]["writes"], first["calls"]["waits"]) == ("fast", 1.0, 0.25)
+    assert second["counted"]["threads"][0]["us_per_request"] == 12.5
+    assert "epoll\\_wait 0.25" in written["md"]
+    assert "strace slows servers: they answered 10 % of their rate" in written["md"]
+
+
+def test_a_run_that_explains_nothing_has_no_part_of_it(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 1000.0, "b": 900.0})
+    run.end()
+    written = texts(run)
+    assert json.loads(written["json"])["explanation"] is None
+    assert "What a request takes" not in written["terminal"] + written["md"]
+
+
+BEHAVIOR = {"status": 200, "keep_alive": False}
+ACCESS = '127.0.0.1 "GET / HTTP/1.1" 200\n' * 8
+
+
+@pytest.mark.parametrize(
+    ("code", "counted", "values"),
+    [
+        ("debug", {}, {"start": {"command": ["flask", "run", "--debug"]}}),
+        ("debug", {}, {"start": {"log_tail": "[GIN-debug] [WARNING] Running in debug"}}),
+        ("access_log", {}, {"start": {"log_tail": ACCESS}}),
+        ("no_keep_alive", {}, {"start": {"behavior": BEHAVIOR}}),
+        ("header_writes", {"calls": {"write": 7.0}}, {}),
+        ("several_writes", {}, {"per_request": {"data_packets_in": 2.0, "bytes_in": 130.0}}),
+        ("short_backlog", {"backlog": 5}, {}),
+        ("accept_one", {"calls": {"accept4": 1.0, "poll": 1.0}}, {}),
+    ],
+)
+def test_a_known_mistake_has_a_sign_with_its_fix(
+    tmp_path: Path, code: str, counted: Mapping[str, Any], values: Mapping[str, Any]
+) -> None:
+    run = explained(tmp_path, {"a": (20.0, 10.0)}, counted={**COUNTED, **counted}, **values)
+    (sign,) = signs(load_view(run.store, run.run_id))
+    assert sign.code == code
+    assert sign.fix
+    assert sign.text in " ".join(texts(run)["terminal"].split())
+
+
+def test_a_good_server_has_no_sign(tmp_path: Path) -> None:
+    keeps = {"behavior": {**BEHAVIOR, "keep_alive": True}, "log_tail": "listening on 80\n"}
+    run = explained(tmp_path, {"a": (20.0, 10.0)}, start=keeps)
+    assert signs(load_view(run.store, run.run_id)) == ()
+
+
+def test_waiting_for_a_delayed_acknowledgment_has_a_sign(tmp_path: Path) -> None:
+    from tests.report.made import histogram
+
+    run = explained(
+        tmp_path,
+        {"a": (20.0, 10.0)},
+        per_request={"data_packets_in": 2.0, "bytes_in": 130.0},
+        trial={"histograms": {"service_us": histogram(6000, 40_000)}},
+    )
+    codes = [sign.code for sign in signs(load_view(run.store, run.run_id))]
+    assert codes == ["several_writes", "delayed_ack"]
+
+
+def test_functions_on_top_and_what_has_no_name_are_said(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"a": (20.0, 10.0)})
+    view = load_view(run.store, run.run_id)
+    assert frames_text(view.contenders[0]) == "poll_[k] 75.0 %, without a name 25.0 %"
+    assert left_out(view) == ("a flame graph is left out: perf is missing",)
+
+
+def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = explained(tmp_path, {"a": (20.0, 10.0)})
+    monkeypatch.setattr("deadheat.report.picture.flame.INFERNO", "no-such-inferno")
+    with pytest.raises(DeadheatError, match="no-such-inferno is missing") as caught:
+        draw(load_view(run.store, run.run_id), "flame", ("a",))
+    assert caught.value.hint == "cargo install inferno"
+    with pytest.raises(DeadheatError, match="this needs stacks of this contender"):
+        draw(load_view(run.store, run.run_id), "flame", ("b",))
+
+
+def test_what_no_run_wrote_names_the_trial(tmp_path: Path) -> None:
+    run = explained(tmp_path, {"a": (20.0, 10.0)}, counted={"calls": "many"})
+    with pytest.raises(StoreError, match="explained of trial"):
+        load_view(run.store, run.run_id)
