@@ -33,11 +33,11 @@ from deadheat.store.slices import StoredSlice
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
 
-def _known(value: float | None) -> float | None:
+def known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-Known = Annotated[Finite | None, BeforeValidator(_known)]
+Known = Annotated[Finite | None, BeforeValidator(known)]
 """Null if it is not a number, or infinite."""
 
 
