@@ -32,7 +32,7 @@ fn run() -> Run {
         processes: 1,
         tallies: Default::default(),
         stats: ConnectionStats::default(),
-        losses: None,
+        packets: None,
         gathered: Gathered::default(),
         responses: Vec::new(),
         answered: 0,
