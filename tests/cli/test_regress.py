@@ -16,7 +16,7 @@ from deadheat.cli.endings import ExitCode
 from deadheat.cli.regress import EXIT_CODES
 from deadheat.errors import Unmeasurable
 from deadheat.measure.world import World
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.report.made import MadeRun, failed

@@ -24,8 +24,8 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars
 from deadheat.serve.entries import entry_of
-from deadheat.stats.known_interval import dead_heats
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.ranks import dead_heats
+from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
 from tests.report.sliced import SLICED, sliced_race

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import (
+from deadheat.stats.distributions import t_critical
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.decision import (
     MOST_BLOCKS,
     Verdict,
     effort,
@@ -15,10 +16,8 @@ from deadheat.stats.decision import (
     judge,
     outlook_of,
 )
-from deadheat.stats.distributions import t_critical
-from deadheat.stats.effect import detectable_ratio
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import Ratios
+from deadheat.stats.ranking.pairs import PairFits, detectable_ratio, fit_pairs
+from deadheat.stats.ranking.ratio import Ratios
 from tests.stats.races import Noise
 
 

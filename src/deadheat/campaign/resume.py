@@ -22,7 +22,7 @@ from deadheat.protocol import (
     Settle,
     SliceProtocol,
 )
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.conclusion import DecidedPair
 from deadheat.store.rows import StoredContender

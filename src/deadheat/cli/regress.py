@@ -42,7 +42,7 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
 

@@ -26,8 +26,8 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import read_run
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument

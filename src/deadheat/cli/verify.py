@@ -237,14 +237,14 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
 
 
 def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
-    """How many of those missing here have a recipe that was verified against upstream sources."""
+    """How many of those missing here have a recipe that was tried by hand on upstream sources."""
     verified = sum(
         catalog.all_servers[row.server].manifest.verified is not None
         for row in inspections
         if row.lacks
     )
     has = "has" if verified == 1 else "have"
-    return f"; {verified} of these {has} a recipe verified upstream" if verified else ""
+    return f"; {verified} of these {has} a recipe that was tried by hand" if verified else ""
 
 
 def verify_strictly(

@@ -8,7 +8,7 @@ from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import AloneProtocol, Protocol
-from deadheat.stats.warm_rule import Compiler
+from deadheat.stats.warmup.warm_rule import Compiler
 from deadheat.workload import Level, SampleRequest
 
 NULL_SERVER = "null-server"

@@ -13,7 +13,7 @@ from deadheat.foreign_text import without_secrets
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend
-from deadheat.stats.warm_rule import Compiler
+from deadheat.stats.warmup.warm_rule import Compiler
 from deadheat.workload import SampleRequest
 
 # Programs without a compiler at run time; of another one, warm-up has to assume one.

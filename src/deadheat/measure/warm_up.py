@@ -14,9 +14,9 @@ from deadheat.measure.trial import unread, workload_of
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
-from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warm_windows import ROUNDING_S, Windows
+from deadheat.stats.warmup.steady import read
+from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
+from deadheat.stats.warmup.warm_windows import ROUNDING_S, Windows
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
 CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or more

@@ -24,14 +24,11 @@ from deadheat.report.findings.analysis import Standing, analyze
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.host_pair_ranking import rank_over_host_pairs
-from deadheat.stats.host_pairs import HostPairFit, fit_host_pairs
-from deadheat.stats.known_interval import without_interval
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.relative_change import relative_changes
-from deadheat.stats.unpaired import UnpairedChange
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import UnpairedChange, relative_changes
+from deadheat.stats.ranking.host_pairs import HostPairFit, fit_host_pairs, rank_over_host_pairs
+from deadheat.stats.ranking.ranks import Ranking, without_interval
 from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level
 

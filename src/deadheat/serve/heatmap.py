@@ -32,8 +32,7 @@ from deadheat.serve.markup import (
     text,
 )
 from deadheat.serve.servers import anchor
-from deadheat.stats.known_interval import dead_heats
-from deadheat.stats.ranking import Pair, Ranking, Row
+from deadheat.stats.ranking.ranks import Pair, Ranking, Row, dead_heats
 from deadheat.workload import Level
 
 PAGE = """<!doctype html>

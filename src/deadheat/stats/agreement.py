@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import NORMAL, Floats
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Ranking
 
 _FEWEST_FOR_AN_INTERVAL = 5
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import AwareDatetime, Field
 
 from deadheat.catalog.manifest import Strict
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Decided
 
 
 class Resumption(Strict):

@@ -15,15 +15,14 @@ from deadheat.numbers import count
 from deadheat.protocol import Settle
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
-from deadheat.stats.change import asking_slower
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.known_interval import without_interval
-from deadheat.stats.model_ranking import pair_fits, rank_from_model
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ranking import Ranking, Row, rank
-from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.change import asking_slower
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.ranking.pairs import PairFits, fit_pairs
+from deadheat.stats.ranking.ranks import Ranking, Row, rank, without_interval
+from deadheat.stats.ranking.rate_matrix import Place, rankable, rate_matrix
+from deadheat.stats.ranking.ratio import RatioInterval
 
 ALONE = "no other contender has a rate to compare with"
 

@@ -19,13 +19,12 @@ from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rate
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.ranking import Pair
-from deadheat.stats.rate_matrix import rate_matrix
-from deadheat.stats.relative_change import relative_changes
-from deadheat.stats.unpaired import UnpairedChange, change
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import UnpairedChange, change, relative_changes
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair
+from deadheat.stats.ranking.rate_matrix import rate_matrix
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24

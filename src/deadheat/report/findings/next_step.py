@@ -9,9 +9,9 @@ from itertools import pairwise
 from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
-from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import NORMAL
-from deadheat.stats.ranking import Pair
+from deadheat.stats.ranking.alpha_spending import Looks
+from deadheat.stats.ranking.ranks import Pair
 from deadheat.store.run_argument import short_id
 
 HOUR_S = 3600.0

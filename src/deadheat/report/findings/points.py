@@ -32,9 +32,9 @@ from deadheat.report.findings.precision import (
     noise_range,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Pair, Ranking
-from deadheat.stats.single_rate import PRECISION
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair, Ranking
+from deadheat.stats.ranking.rate_matrix import PRECISION
 
 KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
 PAGE = "--format html -o page.html"

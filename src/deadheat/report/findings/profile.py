@@ -12,8 +12,8 @@ from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Ranking
 from deadheat.workload import HELLO, Level
 
 MOVERS = 3

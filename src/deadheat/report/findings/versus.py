@@ -7,8 +7,8 @@ from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Pair
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair
 
 NAME_MAX = 40
 

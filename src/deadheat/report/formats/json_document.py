@@ -22,8 +22,8 @@ from deadheat.report.findings.scaling import Curve, curves, scaling_sentences
 from deadheat.report.formats import document as to
 from deadheat.report.model.series import QUANTILES, Distribution
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.ranks import Ranking
+from deadheat.stats.ranking.ratio import RatioInterval
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 

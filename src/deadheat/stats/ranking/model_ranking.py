@@ -5,13 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.distributions import Floats
-from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Decided, Ranking, competitors, linked_order, ranking_of
-from deadheat.stats.ratio import Ratios
-from deadheat.stats.rounding import without_rounding
-from deadheat.stats.slice_model import ModelFit
+from deadheat.stats.distributions import Floats, without_rounding
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.model.slice_model import ModelFit
+from deadheat.stats.ranking.pairs import PairFits
+from deadheat.stats.ranking.ranks import Decided, Ranking, competitors, linked_order, ranking_of
+from deadheat.stats.ranking.ratio import Ratios
 
 TO_THE_END = 0.75  # of the most blocks of any contender
 _WIDEST = 100.0  # log units; with two instances t on one degree of freedom overflows a float

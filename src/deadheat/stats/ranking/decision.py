@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from deadheat.stats.distributions import Floats, t_critical
-from deadheat.stats.ratio import Ratios
+from deadheat.stats.ranking.ratio import Ratios
 
 MOST_BLOCKS = 10_000_000  # of an effort: years
 

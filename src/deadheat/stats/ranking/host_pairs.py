@@ -1,4 +1,4 @@
-"""Runs on several pairs of hosts as one model, linked by the contenders that they share.
+"""One model and one ranking of runs on several pairs of hosts, linked by shared contenders.
 
     log rate = contender + run (fixed) + contender on this pair of hosts (random) + error of the run
 
@@ -10,14 +10,20 @@ pair of hosts like these. Degrees of freedom: Satterthwaite (1946), over the err
 this variance, whose own error is that of its information (Searle, Casella & McCulloch 1992, 6.6).
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import Indices
+from deadheat.stats.distributions import Floats, without_rounding
+from deadheat.stats.model.slices import Indices
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.model_ranking import ModelRatios
+from deadheat.stats.ranking.pairs import PairFits
+from deadheat.stats.ranking.ranks import Ranking, competitors, linked_order, ranking_of
+from deadheat.stats.ranking.ratio import RatioInterval, Ratios
 
 _MOST_DOUBLINGS = 60
 _RIDGE = 1e-9  # of the mean variance: rates without any error can still be solved for
@@ -285,3 +291,73 @@ def _linked(rows: _Rows, choice: Floats) -> npt.NDArray[np.bool_]:
         together = (together.astype(float) @ together.astype(float)) > 0
     chosen = (choice != 0).astype(float)
     return np.asarray((chosen @ together @ chosen.T) > 0)
+
+
+class HostPairRatios(ModelRatios):
+    """Ratios over several pairs of hosts: another sentence on the method."""
+
+    def _method(self, a: int, b: int) -> str:
+        if a == b:
+            return "the same contender"
+        degrees = float(self.fits.degrees_of_freedom[a, b])
+        if math.isnan(degrees):
+            return "no interval: too few contenders that ran on several pairs of hosts"
+        steps = ", step by step" if self.level.comparisons > 1 else ""
+        return (
+            "runs linked by shared contenders; variance between pairs of hosts learned from these; "
+            f"t, {degrees:.1f} df; {self.level}{steps}"
+        )
+
+
+def rank_over_host_pairs(
+    fit: HostPairFit,
+    names: Sequence[str],
+    *,
+    margin: float = 0.03,
+    confidence: float = 0.95,
+    controls: Collection[str] = (),
+) -> Ranking:
+    """Rank the contenders of `fit`; `names` has one name per contender index.
+
+    A row's `rate_median` is the rate at the mean of the pairs of hosts. `controls` take part in the
+    model, not in the order. There is no effort: more time on these hosts does not shrink the
+    variance between them.
+    """
+    effect, variance = fit.contenders.effect, fit.contenders.variance
+    competing = competitors(names, len(effect), controls)
+    order = linked_order(effect, variance, competing)
+    return ranking_of(
+        pair_fits(fit.contenders).of(order),
+        [names[k] for k in order],
+        np.exp(fit.level + effect[order]),
+        unranked=[name for k, name in enumerate(names) if competing[k] and k not in order],
+        margin=margin,
+        confidence=confidence,
+        ratios_as=HostPairRatios,
+        more_time_helps=False,
+    )
+
+
+def host_pair_speeds(fit: HostPairFit, confidence: float = 0.95) -> tuple[RatioInterval, ...]:
+    """The speed of each pair of hosts over that of the first; jointly at `confidence`."""
+    level = ErrorLevel(confidence, max(len(fit.host_pairs.effect) - 1, 1))
+    ratios = Ratios(pair_fits(fit.host_pairs), level)
+    return tuple(ratios.interval(place, 0) for place in range(len(fit.host_pairs.effect)))
+
+
+def pair_fits(contrasts: Contrasts) -> PairFits:
+    """The differences as `Ratios` reads them; it has no parts for slices and starts."""
+    count = len(contrasts.effect)
+    known = ~np.eye(count, dtype=bool) & np.isfinite(contrasts.variance)
+    usable = known & np.isfinite(contrasts.degrees_of_freedom)
+    log_ratio = without_rounding(contrasts.effect[:, None] - contrasts.effect[None, :])
+    return PairFits(
+        log_ratio=np.where(known, log_ratio, np.nan),
+        standard_error=np.where(usable, np.sqrt(contrasts.variance), np.nan),
+        degrees_of_freedom=np.where(usable, contrasts.degrees_of_freedom, np.nan),
+        slice_variance=np.full((count, count), np.nan),
+        start_variance=np.full((count, count), np.nan),
+        blocks=np.zeros((count, count), dtype=np.int64),
+        invocations=np.zeros((count, count), dtype=np.int64),
+        indirect=np.zeros((count, count), dtype=bool),
+    )

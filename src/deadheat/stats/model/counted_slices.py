@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.settling import SLICES_MIN, Settling, settling
-from deadheat.stats.slice_columns import SliceColumns
-from deadheat.stats.slices import Indices, SliceArrays
+from deadheat.stats.model.slice_columns import SliceColumns
+from deadheat.stats.model.slices import Indices, SliceArrays
+from deadheat.stats.warmup.settling import SLICES_MIN, Settling, settling
 
 
 @dataclass(frozen=True, slots=True, eq=False)

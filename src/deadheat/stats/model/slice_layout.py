@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.instance_matrix import Front, fronts
-from deadheat.stats.slices import Indices, SliceArrays
+from deadheat.stats.model.instance_matrix import Front, fronts
+from deadheat.stats.model.slices import Indices, SliceArrays
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
 _SHORTEST_GAP_S = 1e-3

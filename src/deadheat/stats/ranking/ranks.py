@@ -6,6 +6,7 @@ over all pairs, not only over neighbors. One family also keeps the table consist
 follows from its interval, and each rank from the verdicts.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,14 +15,17 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import Effort, Outlook, Verdict, effort, judge, outlook_of
-from deadheat.stats.distributions import Floats
-from deadheat.stats.effect import minimum_detectable_effect
-from deadheat.stats.indirect import fill_indirect
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import DecidedPairs, RatioInterval, Ratios
-from deadheat.stats.rounding import falling
+from deadheat.numbers import is_known
+from deadheat.stats.distributions import Floats, falling
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.decision import Effort, Outlook, Verdict, effort, judge, outlook_of
+from deadheat.stats.ranking.pairs import (
+    PairFits,
+    fill_indirect,
+    fit_pairs,
+    minimum_detectable_effect,
+)
+from deadheat.stats.ranking.ratio import DecidedPairs, RatioInterval, Ratios
 
 Decided = Mapping[tuple[str, str], Verdict]  # faster and slower -> what an earlier look decided
 
@@ -320,3 +324,35 @@ def _pairs(
             )
         )
     return tuple(pairs)
+
+
+def without_interval(ranking: Ranking) -> frozenset[str]:
+    """The fewest contenders to leave out so that each undecided pair has a known interval.
+
+    An interval that excludes nothing is no reason to call two contenders a dead heat. Of a pair
+    that has none, the one with more such pairs is named; of two alike, the slower one.
+    """
+    pairs = [pair for pair in ranking.pairs if _is_unknown(pair)]
+    places = {row.name: place for place, row in enumerate(ranking.rows)}
+    named: set[str] = set()
+    while pairs:
+        counts = Counter(name for pair in pairs for name in (pair.faster, pair.slower))
+        worst = max(counts, key=lambda name: (counts[name], places[name]))
+        named.add(worst)
+        pairs = [pair for pair in pairs if worst not in (pair.faster, pair.slower)]
+    if len(named) + 1 >= len(ranking.rows) > 1:  # one alone has no interval either
+        named = {row.name for row in ranking.rows}
+    return frozenset(named)
+
+
+def dead_heats(ranking: Ranking) -> tuple[tuple[str, ...], ...]:
+    """The groups of two or more in which every pair has a known interval, from the top."""
+    unknown = [{pair.faster, pair.slower} for pair in ranking.pairs if _is_unknown(pair)]
+    return tuple(
+        names for names in ranking.dead_heats if not any(pair <= {*names} for pair in unknown)
+    )
+
+
+def _is_unknown(pair: Pair) -> bool:
+    ratio = pair.ratio
+    return pair.verdict is Verdict.UNDECIDED and not is_known(ratio.low, ratio.high)

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.instance_matrix import Factors, InstanceMatrix
-from deadheat.stats.instance_variance import learn_variances
-from deadheat.stats.machine_state import Equations
-from deadheat.stats.own_noise import own_noise
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_weights import LARGEST, WeightedFit
+from deadheat.stats.model.instance_matrix import Factors, InstanceMatrix
+from deadheat.stats.model.machine_state import Equations
+from deadheat.stats.model.own_noise import own_noise
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slice_weights import LARGEST, WeightedFit
+from deadheat.stats.model.variances import learn_variances
 
 _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.alpha_spending import ErrorLevel
 from deadheat.stats.distributions import Floats
-from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.pairs import PairFits
 
 
 @dataclass(frozen=True)

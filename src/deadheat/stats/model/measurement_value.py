@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from deadheat.stats.distributions import t_critical
-from deadheat.stats.slice_model import ModelFit
+from deadheat.stats.model.slice_model import ModelFit
 
 _FEWEST_SLICES = 10  # of a fresh instance
 _MOST_SLICES = 400

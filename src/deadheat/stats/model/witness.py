@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
-from deadheat.stats.instance_variance import learn_variances
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.slices import Indices
+from deadheat.stats.model.variances import learn_variances
 
 _ERROR = 0.01  # over all contenders, that a witness which agrees is taken for one that does not
 _LEAST_GAP = 0.03  # of a rate; less is no disagreement
@@ -25,7 +25,7 @@ def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, paused: 
     off, because it is the machine's. `paused` has the share of its time in pauses for each.
 
     A gap that chance explains is 0: a two-sided t test over all contenders, whose scatter learns
-    from the others' (see `instance_variance`). Where a contender pauses, a witness that is lower
+    from the others' (see `variances`). Where a contender pauses, a witness that is lower
     needs no test: the pauses may lie in the discarded parts of its slices.
     """
     contenders = len(paused)

@@ -4,8 +4,8 @@ import math
 from dataclasses import replace
 
 from deadheat import numbers
-from deadheat.stats.warm_rule import Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warm_windows import ROUNDING_S, Stretch, Windows
+from deadheat.stats.warmup.warm_rule import Earlier, Reading, Rule, WarmVerdict
+from deadheat.stats.warmup.warm_windows import ROUNDING_S, Stretch, Windows
 
 _COMPILER_LOOK_S = 0.5
 _KIND_TOLERANCE = 0.05

@@ -7,7 +7,7 @@ around the means of its instances: blocks near in time are alike. The model of a
 
 Its restricted likelihood (Patterson & Thompson 1971), which lacks the bias of sample
 autocovariances, is averaged over a grid. Contenders learn from each other: most have the common
-deviation (a hierarchical model on a grid, as in `instance_variance`).
+deviation (a hierarchical model on a grid, as in `variances`).
 
 Simulated races decided between priors and ways to count degrees of freedom (`python -m bench.model`
 with cases of own noise). A flat prior makes intervals of races without such noise up to 20 % wider.
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slices import Indices
 
 _SDS = np.array([0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05])
 _TIMES_S = np.array([5.0, 15.0, 30.0, 60.0, 120.0])

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.machine_state import Equations, equations, likely_intensity, score, state
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.machine_state import Equations, equations, likely_intensity, score, state
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slices import Indices
 
 _FIRST_SD = 0.03  # of a slice, before any is estimated
 _FIRST_INTENSITY = 0.01  # log units squared per second

@@ -1,8 +1,11 @@
-"""`SliceColumns`: the valid slices of a race, one array for each figure; and as they come."""
+"""`SliceColumns`: the valid slices of a race, one array for each figure; and as they come.
+
+`modeled_names` says who takes part in the model of a race: contenders, and controls as a link.
+"""
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.slices import Indices
 
 
 class SliceRow(NamedTuple):
@@ -103,3 +106,33 @@ class SliceTable:
     def columns(self) -> SliceColumns:
         """A copy of what is there."""
         return SliceColumns(tuple(self._places), *map(np.array, self._columns))
+
+
+SHARED_MIN = 0.5  # of the blocks of the contender that has fewer
+
+
+def modeled_names(
+    columns: SliceColumns, contenders: Iterable[str], controls: Iterable[str]
+) -> list[str]:
+    """Those of the names that the model reads: they have a slice.
+
+    Controls take part only in a race of a single contender, and in one of groups, where two
+    contenders share few of their blocks. In other races they would widen the intervals. Each has
+    one instance for the whole race, and a change of the machine's speed changes its rate by another
+    factor than the contenders': all their instances would seem to differ.
+    """
+    present = columns.present
+    racing = [name for name in contenders if name in present]
+    if len(racing) > 1 and _race_together(columns, racing):
+        return racing
+    return racing + [name for name in controls if name in present]
+
+
+def _race_together(columns: SliceColumns, names: Sequence[str]) -> bool:
+    """Whether any two of them share most of their blocks."""
+    _, block = np.unique(columns.block, return_inverse=True)
+    runs = np.zeros((len(columns.names), int(block.max()) + 1))
+    runs[columns.contender, block] = 1
+    own = runs[[columns.names.index(name) for name in names]]
+    blocks = own.sum(axis=1)
+    return bool((own @ own.T >= SHARED_MIN * np.minimum(blocks[:, None], blocks)).all())

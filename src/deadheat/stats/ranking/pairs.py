@@ -13,7 +13,7 @@ and a t interval with them is useless (4.3 standard errors at 95 %, 40 at the le
 table of eight needs). So the *ratio* of the between-invocation to the within-invocation
 mean square is pooled over all pairs of the run: (invocations - 1) x (contenders - 1)
 degrees of freedom. Each pair keeps its own slice variance, moderated by that of the others if
-it has few blocks (see `variance_shrinkage`). If its own starts scatter more than the pool, its
+it has few blocks (see `model.variances`). If its own starts scatter more than the pool, its
 own mean square is used instead.
 
 Chosen by simulation (4 or 8 contenders, 3 invocations of 4 to 20 blocks; start-to-start
@@ -25,16 +25,21 @@ with every interval: the starts of all contenders scatter in the same proportion
 slices. If the starts of one contender scatter as widely as its slices and those of the others
 do not scatter at all, up to 15 % of its comparisons are falsely separated. More invocations
 reduce this.
+
+Contenders that shared no block are compared through one that ran with both. The fits also give the
+smallest difference that a run can detect.
 """
 
-from dataclasses import dataclass, field, fields
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.distributions import Floats, t_critical, t_tail
-from deadheat.stats.rounding import without_rounding
-from deadheat.stats.variance_shrinkage import FEWEST_CONTENDERS, contender_variances, moderate
+from deadheat.stats.distributions import Floats, t_critical, t_tail, without_rounding
+from deadheat.stats.model.variances import FEWEST_CONTENDERS, contender_variances, moderate
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
 
@@ -248,3 +253,70 @@ def _serial_inflation(residuals: Floats, squares: Floats, degrees: Floats) -> fl
     correlation = float(np.median(lagged[usable] / squares[usable] + 1 / (degrees[usable] + 1)))
     correlation = min(max(correlation, 0.0), 0.9)
     return (1 + correlation) / (1 - correlation)
+
+
+def fill_indirect(fits: PairFits) -> PairFits:
+    """Fill in each pair that shares no block, through the third contender that is most precise.
+
+    ln(a / c) = ln(a / b) + ln(b / c), with variances added (Bucher et al. 1997) and degrees
+    of freedom by Welch and Satterthwaite. The heats of a race share the controls for this.
+    What the machine changes between heats cancels only as far as it affects a contender and
+    the control alike. Pairs without a third contender stay as they are.
+    """
+    variance = fits.standard_error**2
+    legs = variance[:, :, None] + variance[None, :, :]
+    third = np.where(np.isnan(legs), np.inf, legs).argmin(axis=1)
+    connected = np.isfinite(legs).any(axis=1) & ~np.eye(fits.contenders, dtype=bool)
+    missing = np.isnan(fits.log_ratio) & connected
+    first, last = np.indices(missing.shape)
+
+    def joined(matrix: Any, join: Callable[[Any, Any], Any]) -> Any:
+        return np.where(missing, join(matrix[first, third], matrix[third, last]), matrix)
+
+    standard_error = joined(fits.standard_error, np.hypot)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = variance**2 / fits.degrees_of_freedom
+        welch = standard_error**4 / joined(share, np.add)
+    return replace(
+        fits,
+        log_ratio=without_rounding(joined(fits.log_ratio, np.add)),
+        standard_error=standard_error,
+        degrees_of_freedom=np.where(missing, welch, fits.degrees_of_freedom),
+        slice_variance=joined(fits.slice_variance, np.add),
+        start_variance=joined(fits.start_variance, np.add),
+        blocks=joined(fits.blocks, np.minimum),
+        invocations=joined(fits.invocations, np.minimum),
+        indirect=missing,
+    )
+
+
+def detectable_ratio(fits: PairFits, alpha: float, power: float = 0.8) -> Floats:
+    """Minimum detectable ratio of every pair, minus 1: 0.02 is a difference of 2 %.
+
+    (t[1 - alpha/2] + t[power]) standard errors, on logs: the true difference that a
+    two-sided test at `alpha` detects with probability `power`. Matrix [contender, contender];
+    infinite where the degrees of freedom are too few for the ratio to be a float.
+    """
+    if not 0.5 < power < 1:
+        raise ValueError(f"power {power}: expected a number between 0.5 and 1")
+    reach = t_critical(alpha / 2, fits.degrees_of_freedom)
+    reach = reach + t_critical(1 - power, fits.degrees_of_freedom)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.expm1(reach * fits.standard_error))
+
+
+def minimum_detectable_effect(fits: PairFits, alpha: float, power: float = 0.8) -> float:
+    """The figure for a run: the median of `detectable_ratio` over its pairs; NaN without pairs."""
+    upper = np.triu_indices(fits.contenders, k=1)
+    ratios = detectable_ratio(fits, alpha, power)[upper]
+    ratios = ratios[np.isfinite(ratios)]
+    return float(np.median(ratios)) if ratios.size else math.nan
+
+
+def power(fits: PairFits, ratio: float, alpha: float) -> Floats:
+    """Probability that a run like this one separates a pair whose true ratio is `ratio`.
+
+    The shifted-t approximation to the noncentral t; matrix [contender, contender].
+    """
+    shift = abs(math.log(ratio)) / fits.standard_error
+    return t_tail(t_critical(alpha / 2, fits.degrees_of_freedom) - shift, fits.degrees_of_freedom)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.instance_matrix import InstanceMatrix
-from deadheat.stats.slice_layout import Layout
+from deadheat.stats.model.instance_matrix import InstanceMatrix
+from deadheat.stats.model.slice_layout import Layout
 
 _RELATIVE_INTENSITIES = (0.0003, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of a slice's noise variance
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.contender_effects import EffectEstimate, estimate
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_weights import first_look, weighted_fit
-from deadheat.stats.slices import SliceArrays
-from deadheat.stats.witness import instance_log_rates, witness_gaps
+from deadheat.stats.model.contender_effects import EffectEstimate, estimate
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slice_weights import first_look, weighted_fit
+from deadheat.stats.model.slices import SliceArrays
+from deadheat.stats.model.witness import instance_log_rates, witness_gaps
 
 _MOST_SILENT = 0.99  # of the time
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.slices import Indices
 
 _ENDED = 64  # the fewest instances that end with a front; smaller fronts would save nothing
 
