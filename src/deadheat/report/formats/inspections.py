@@ -79,11 +79,12 @@ def line(inspection: Inspection) -> str:
         *([f"workloads {', '.join(inspection.workloads)}"] if inspection.workloads else []),
         *([f"served {served(inspection)}"] if inspection.served else []),
         *([f"unchanged after {inspection.frozen_s:g} s frozen"] if inspection.frozen_s else []),
-        inspection.stop or "",
+        *filter(None, [inspection.stop]),
         *inspection.cautions,
     ]
     state = "note" if inspection.cautions else "ok  "
-    return f"{state} {inspection.name} {inspection.version or ''}: {', '.join(traits)}"
+    name = " ".join(filter(None, (inspection.name, inspection.version)))
+    return f"{state} {name}: {', '.join(traits)}"
 
 
 def summary(inspections: Sequence[Inspection]) -> str:
