@@ -161,6 +161,10 @@ pub(crate) struct ConnectionsPart {
     pub spurious_retransmits: Option<u64>,
     /// Segments of the server that arrived before an earlier one.
     pub out_of_order: Option<u64>,
+    /// Segments of the server, with data or without; those with data; and the client's.
+    pub packets_in: Option<u64>,
+    pub data_packets_in: Option<u64>,
+    pub packets_out: Option<u64>,
     /// Sockets in TIME_WAIT in this network namespace at the end.
     pub time_wait: Option<u64>,
 }

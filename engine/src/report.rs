@@ -219,9 +219,12 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
         unsolicited_idle: run.stats.unsolicited_idle,
         unclosed: run.stats.unclosed,
         stale_reuse: run.stats.stale_reuse,
-        retransmits: run.losses.map(|losses| losses.retransmits),
-        spurious_retransmits: run.losses.and_then(|losses| losses.spurious),
-        out_of_order: run.losses.and_then(|losses| losses.out_of_order),
+        retransmits: run.packets.map(|packets| packets.retransmits),
+        spurious_retransmits: run.packets.and_then(|packets| packets.spurious),
+        out_of_order: run.packets.and_then(|packets| packets.out_of_order),
+        packets_in: run.packets.and_then(|packets| packets.packets_in),
+        data_packets_in: run.packets.and_then(|packets| packets.data_packets_in),
+        packets_out: run.packets.and_then(|packets| packets.packets_out),
         time_wait: time_wait_sockets(),
     }
 }

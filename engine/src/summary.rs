@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::document::{ConfigPart, Document};
+use crate::document::{ConfigPart, Document, ExpectedPart};
 use crate::histogram::Summary;
 
 /// From this share of waits on, it matters that they were too short to gather.
@@ -21,6 +21,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     }
     writeln!(out, "{} for {:.1} s", document.urls.join(" "), document.elapsed_s)?;
     writeln!(out, "  {}", load(&document.config, document.processes))?;
+    if let Some(part) = &document.expected {
+        writeln!(out, "  {}", expected(part, document))?;
+    }
     writeln!(out, "\n  {:<14}{:>14.1} ok/s", "rate", document.rate_per_s)?;
     if let Some(offered) = document.offered_rate_per_s {
         writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;
@@ -38,6 +41,11 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
         if *count > 0 {
             writeln!(out, "  {class:<18}{count:>10}")?;
         }
+    }
+    let count = |class| document.classes.get(class).copied().unwrap_or(0);
+    let is_of_url = document.config.workload.is_none();
+    if is_of_url && count("body_mismatch") + count("body_length") > 0 {
+        writeln!(out, "    bodies differ from the expected one; if they may vary: --any-body")?;
     }
     for (code, count) in &document.status_codes {
         writeln!(out, "    status {code:<9}{count:>10}")?;
@@ -76,6 +84,21 @@ fn load(config: &ConfigPart, processes: usize) -> String {
         (config.pipeline > 1).then(|| format!("pipeline depth {}", config.pipeline)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What the answers are compared with.
+fn expected(part: &ExpectedPart, document: &Document) -> String {
+    let many = document.urls.len() > 1 || document.config.workload.is_some();
+    let body = match part.body_bytes {
+        None => "any body".to_owned(),
+        Some(bytes) => format!("a body of {bytes} bytes"),
+    };
+    let media_type = match part.content_type.as_str() {
+        "" => String::new(),
+        media_type => format!(" {media_type},"),
+    };
+    let of = if many { " of the first URL" } else { "" };
+    format!("expected{of}: status {},{media_type} {body}", part.status)
 }
 
 fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {

@@ -5,10 +5,20 @@ use std::ops::Range;
 use super::{Action, Session};
 use crate::classes::Class;
 use crate::connection::State;
+use crate::head::parse_head;
 use crate::response::Progress;
 
 /// How long a slot waits after a failed connect.
 const RETRY_NS: u64 = 10_000_000;
+
+/// With it, a server says that it closes an idle connection (RFC 9110, section 15.5.9).
+pub(super) const REQUEST_TIMEOUT: u16 = 408;
+
+/// True if a server says that it closes a connection because no request came.
+fn says_idle_close(input: &[u8]) -> bool {
+    let head = parse_head(input, false);
+    matches!(head, Ok(Some(head)) if head.status == REQUEST_TIMEOUT && head.closes)
+}
 
 impl Session<'_> {
     /// A connect was started.
@@ -71,8 +81,9 @@ impl Session<'_> {
         peer_closed: bool,
     ) -> Action {
         let Some(first) = self.connections[slot].front() else {
-            self.stats.unsolicited_idle += 1;
-            return self.shut(slot, now_ns, false);
+            let closes_idle = says_idle_close(input);
+            self.stats.unsolicited_idle += u64::from(!closes_idle);
+            return self.shut(slot, now_ns, closes_idle);
         };
         self.tallies[usize::from(first.measured)].bytes_in += input.len() as u64;
         let mut rest = input;

@@ -1,5 +1,6 @@
 //! The life of a request: it is due, assigned to a connection, sent, and ended in one class.
 
+use super::events::REQUEST_TIMEOUT;
 use super::{Action, LEAST_GAP_NS, Session};
 use crate::backlog::Backlog;
 use crate::classes::{Class, MalformedKind};
@@ -91,6 +92,7 @@ impl Session<'_> {
     pub(super) fn answered(&mut self, slot: usize, answer: Answer, solicited: bool, now_ns: u64) {
         let connection = &mut self.connections[slot];
         connection.served += 1;
+        let is_reused = connection.served > 1;
         let first_byte_ns = connection.first_byte_ns;
         let Some(flight) = connection.pop() else { return };
         connection.responses += u64::from(flight.measured);
@@ -102,6 +104,8 @@ impl Session<'_> {
         let mut class = answer.comparison.class();
         if class == Class::Status {
             *tally.status_codes.entry(answer.status).or_default() += 1;
+            let closes_idle = answer.status == REQUEST_TIMEOUT && answer.closes;
+            self.stats.stale_reuse += u64::from(closes_idle && is_reused);
         }
         if class == Class::Ok && !solicited {
             class = Class::Unsolicited;

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
@@ -74,8 +75,9 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         listen(Event(remark, trouble=not alone))
     if alone:
         world = replace(world, generator=Several(world.generator, resolved.connections_each))
-    replayed = Conclusion(missing=dict(plan.missing), remarks=resolved.remarks)
-    known = replayed if alone else None
+    known = Conclusion(folder=str(Path.cwd()))
+    if alone:
+        known = known.changed(missing=dict(plan.missing), remarks=resolved.remarks)
     opened = (
         open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None

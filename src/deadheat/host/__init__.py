@@ -57,13 +57,22 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The resources of one process tree, CPU time since its start."""
+    """The resources of one process tree, CPU time since its start.
+
+    `cpu_s` is `user_s` + `system_s`. Context switches are those of living threads, and of ended
+    ones as last read; they are None in samples between the ends of a watch.
+    """
 
     cpu_s: float
     memory_bytes: int
     memory_peak_bytes: int
     processes: int
     threads: int
+    user_s: float | None = None
+    system_s: float | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    page_faults: int | None = None  # minor and major, of living processes
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
     if answer.first is None:
         why = answer.unreadable or "nothing answers there"
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
-    if (fault := _fault(contender, answer.first)) is not None:
+    if (fault := answer_fault(contender, answer.first)) is not None:
         raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
     try:
         return replace(instance, running=world.server_host.find_running(instance.address))
@@ -248,7 +248,7 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
         answer = _ask(host, instance, silence_s, left_s)
         if (end := ended(world, instance)) is not None:
             raise _early_end(world, instance, end)
-        if answer.first is not None and _fault(contender, answer.first) is None:
+        if answer.first is not None and answer_fault(contender, answer.first) is None:
             return
         if answer.first is None and host.now_s() - asked_s >= silence_s:
             silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
@@ -278,7 +278,7 @@ def _never_ready(
     contender, hint = instance.contender, None
     fault, answered = "it never answered", False
     if last is not None and last.first is not None:
-        fault, answered = _fault(contender, last.first) or fault, True
+        fault, answered = answer_fault(contender, last.first) or fault, True
         if contender.any_body:
             hint = _hint_of(last.first.status, "--path /PAGE")
     elif last is not None and last.unreadable is not None:
@@ -328,7 +328,8 @@ def _ask(host: Host, instance: Instance, silence_s: float, deadline_s: float) ->
     return ask_payload(host, instance.address, sample.payload("Connection: close"), deadline_s)
 
 
-def _fault(contender: Contender, answer: Response) -> str | None:
+def answer_fault(contender: Contender, answer: Response) -> str | None:
+    """What is wrong with its first answer; None if it is right."""
     if contender.sample is not None:
         return sample_fault(contender.sample, answer)
     if contender.any_body:

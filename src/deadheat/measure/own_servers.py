@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
+from deadheat.foreign_text import without_secrets
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend
@@ -200,8 +201,8 @@ def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Con
 
 def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender:
     if not any("{port}" in part for part in command):
-        raise DeadheatError(
-            f"the command `{shlex.join(command)}` has no {{port}}",
+        raise UsageFault(
+            f"the command `{shlex.join(without_secrets(command)[0])}` has no {{port}}",
             "write {port} where the port goes: deadheat run -- ./my-server --port {port}",
         )
     name = Path(command[0]).name
@@ -209,7 +210,7 @@ def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender
         return Contender(name, "contender", tuple(command), any_body=True, path=path)
     program = shutil.which(command[0])
     if program is None:
-        raise DeadheatError(f"no program {command[0]!r}: not found on PATH", "give its full path")
+        raise UsageFault(f"no program {command[0]!r}: not found on PATH", "give its full path")
     return Contender(
         name=name,
         role="contender",

@@ -67,6 +67,7 @@ class Conclusion(Strict):
     slo: str | None = None  # of a search for capacity
     capacities: Annotated[tuple[Capacity, ...], Field(strict=False)] = ()
     imported: ImportedFrom | None = None
+    folder: str | None = None  # where its command was given; a copy of the run does not have it
 
     @property
     def share_of_error(self) -> float:
