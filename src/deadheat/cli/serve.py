@@ -2,11 +2,15 @@
 
 import os
 import secrets
+import signal
 import socket
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
@@ -58,7 +62,13 @@ def command(port: int, host: str, store_path: Path) -> None:
     query = f"?token={token}" if token else ""
     echo(f"{address.url}{query}   (Ctrl+C stops the server)", err=True)
     app = make_app(store_path, address.names, token)
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning"))
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, server.handle_exit)  # an exception would be lost in the loop
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(ExitCode.FAILED)
 
 
 def _require_free(address: Address) -> None:
