@@ -10,7 +10,7 @@ use super::route::Route;
 use crate::batching::{self, Gathered, Gatherer};
 use crate::clock;
 use crate::error::Result;
-use crate::losses::{LossMeter, Losses};
+use crate::packets::{PacketMeter, Packets};
 use crate::poll::Poll;
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -38,7 +38,7 @@ pub(crate) struct Epoll {
     poll: Poll,
     route: Route,
     links: Vec<Link>,
-    losses: LossMeter,
+    packets: PacketMeter,
     buffer: Box<[u8]>,
     gatherer: Gatherer,
 }
@@ -49,7 +49,7 @@ impl Epoll {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
-            losses: LossMeter::default(),
+            packets: PacketMeter::default(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             gatherer: Gatherer::new(),
         })
@@ -91,9 +91,15 @@ impl Epoll {
         }
     }
 
-    /// Closes a connection; keeps its socket if the server closed first and has acknowledged our
+    /// Closes a connection, after its last bytes; keeps its socket if the server closed first and has acknowledged our
     /// FIN, so that no reset is sent.
-    fn close(&mut self, slot: usize, hung_up: bool) {
+    fn close(&mut self, session: &mut Session, slot: usize, hung_up: bool) {
+        let last = session.output(slot);
+        if !last.is_empty() {
+            // Whether it arrives does not matter.
+            let _ = sockets::send(self.fd(slot), last);
+            last.clear();
+        }
         let link = &mut self.links[slot];
         link.connecting = false;
         link.unsent.clear();
@@ -104,7 +110,7 @@ impl Epoll {
             sockets::end_sending(fd);
         }
         let info = TcpInfo::read(fd);
-        self.losses.close(info.as_ref().map(TcpInfo::losses));
+        self.packets.close(info.as_ref().map(TcpInfo::packets));
         if hung_up && info.is_some_and(|info| info.is_closed()) && sockets::disconnect(fd) {
             link.spare = Some(socket);
         }
@@ -133,6 +139,27 @@ impl Epoll {
         }
     }
 
+    /// Writes the output of the session.
+    #[inline]
+    fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        let fd = self.fd(slot);
+        let output = session.output(slot);
+        match sockets::send(fd, output) {
+            Ok(sent) if sent == output.len() => {
+                output.clear();
+                Ok(())
+            }
+            Ok(sent) => {
+                output.drain(..sent);
+                self.watch(slot, READ | WRITE)
+            }
+            Err(_) => {
+                let action = session.write_failed(slot, clock::now_ns());
+                self.carry_out(session, slot, action)
+            }
+        }
+    }
+
     /// The socket accepts bytes: the connect has ended, or the rest of a request can be sent.
     fn writable(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let fd = self.fd(slot);
@@ -146,11 +173,15 @@ impl Epoll {
                     return self.carry_out(session, slot, action);
                 }
                 errno => {
-                    self.close(slot, false);
+                    self.close(session, slot, false);
                     session.open_failed(slot, errno, now_ns);
                     return Ok(());
                 }
             }
+        }
+        if !session.output(slot).is_empty() {
+            self.watch(slot, READ)?;
+            return self.flush(session, slot);
         }
         let mut waiting = std::mem::take(&mut self.links[slot].unsent);
         if !waiting.is_empty() {
@@ -177,7 +208,7 @@ impl Epoll {
                 Err(_) => session.broke(slot, now_ns),
             };
             match action {
-                Action::Close => self.close(slot, hung_up),
+                Action::Close => self.close(session, slot, hung_up),
                 action => self.carry_out(session, slot, action)?,
             }
             if !full || self.fd(slot) != fd {
@@ -196,18 +227,19 @@ impl Driver for Epoll {
         self.gatherer.take()
     }
 
-    fn take_losses(&mut self) -> Option<Losses> {
+    fn take_packets(&mut self) -> Option<Packets> {
         let open = self.links.iter().filter_map(|link| link.fd.as_ref());
-        self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
+        self.packets.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.packets())))
     }
 
     fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) => self.write(session, slot, range),
+            Action::Flush => self.flush(session, slot),
             Action::Open => self.open(session, slot),
             Action::Close => {
-                self.close(slot, false);
+                self.close(session, slot, false);
                 Ok(())
             }
         }

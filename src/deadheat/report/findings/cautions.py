@@ -90,6 +90,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_disturbed(view),
         *_level_cautions(view),
         *_too_short_to_gather(view),
+        *_unsupported(view),
     )
 
 
@@ -130,6 +131,20 @@ def none_found(view: RunView) -> str:
         return "none, but no trial was checked for what disturbs it"
     trials = numbers.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
+
+
+def _unsupported(view: RunView) -> Iterator[Caution]:
+    """Contenders of a line whose support had ended when they ran."""
+    ended = {each.name: each.ended for each in view.contenders if each.ended}
+    if not ended:
+        return
+    lines = []
+    for name, of_one in ended.items():
+        days = ", ".join(f"{one_line(line)} until {day}" for line, day in of_one.items())
+        lines.append(f"{one_line(name)} ({days})")
+    more = f" and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    text = f"past the end of support: {', '.join(lines[:NAMED])}{more}"
+    yield Caution("unsupported", tuple(ended), text, "its project's present version may differ")
 
 
 def _state(view: RunView) -> Iterator[Caution]:
