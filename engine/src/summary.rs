@@ -57,6 +57,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
         let error = std::io::Error::from_raw_os_error(*errno);
         writeln!(out, "    errno {errno:<10}{count:>10}  {error}")?;
     }
+    for (error, count) in document.tls.iter().flat_map(|tls| &tls.errors) {
+        writeln!(out, "    {count:>26}  {error}")?;
+    }
     writeln!(out)?;
     write_latency(out, document)?;
     write_connections(out, document)?;
@@ -113,6 +116,7 @@ fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
         ("service", Some(&latency.service_us)),
         ("first byte", Some(&latency.first_byte_us)),
         ("connect", Some(&latency.connect_us)),
+        ("handshake", document.tls.as_ref().map(|tls| &tls.handshake_us)),
         ("send lag", latency.send_lag_us.as_ref()),
         ("client lag", latency.client_lag_us.as_ref()),
         ("errors", Some(&latency.error_us)),
@@ -162,6 +166,16 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
         part.closed_by_client,
         part.time_wait.map_or("unknown".to_owned(), |sockets| sockets.to_string())
     )?;
+    if let Some(tls) = &document.tls {
+        let parameters: Vec<_> = tls.parameters.keys().map(String::as_str).collect();
+        writeln!(
+            out,
+            "  TLS: {} handshakes, {} of them resumed ({})",
+            tls.handshakes,
+            tls.resumed,
+            parameters.join("; ")
+        )?;
+    }
     for (count, what) in [
         (
             part.stale_reuse,

@@ -84,7 +84,11 @@ impl Session<'_> {
         let range = self.plan.book.range(first, count);
         let measured = self.is_measured(now_ns);
         self.tallies[usize::from(measured)].bytes_out += range.len() as u64;
-        Action::Send(range)
+        let Some(secure) = &mut self.secure else { return Action::Send(range) };
+        match secure.seal(slot, self.plan.book.bytes(range), &mut self.outputs[slot]) {
+            true => Action::Flush,
+            false => self.write_failed(slot, now_ns),
+        }
     }
 
     /// Ends the oldest request in flight, whose response is complete.

@@ -66,6 +66,7 @@ fn document(args: &[&str], run: &Run) -> Document {
         head_bytes: 40,
         framing: Framing::Length(2),
         closes_unannounced: false,
+        tls: None,
     };
     let phase = Phase { name: "preflight", start_ns: 0, end_ns: 1 };
     report::of_run(&config(args), &preflight, Some(phase), run)

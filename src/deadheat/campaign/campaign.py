@@ -139,7 +139,14 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
+    tls = any(contender.speaks_tls for contender in plan.extra)
+    if tls and plan.selections:
+        raise DeadheatError(
+            "servers with TLS and those of the catalog, without it, in one race",
+            "race the servers with https alone",
+        )
+    tls = tls and world.certificates is not None
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine, tls)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

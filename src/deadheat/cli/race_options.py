@@ -256,6 +256,8 @@ def _own(options: Options) -> OwnServers:
         any_body=options.pop("any_body"),
         request=request,
         elsewhere=options.get("server_host") is not None,
+        cacert=options.pop("cacert", None),
+        insecure=options.pop("insecure", False),
     )
 
 
@@ -348,6 +350,18 @@ own_servers_options = grouped(
         multiple=True,
         metavar="NAME",
         help="Name of a server of your own: a name each, in their order, those of URLs last.",
+    ),
+    flag(
+        "--cacert",
+        section=Topic.SERVERS,
+        type=FILE,
+        help="File with the CA of --url https://...  [default: those of the system]",
+    ),
+    flag(
+        "--insecure",
+        section=Topic.SERVERS,
+        is_flag=True,
+        help="Trust any certificate of --url https://...",
     ),
     *_REQUEST_FLAGS,
 )

@@ -113,6 +113,12 @@ class Exchange:
     in_time: bool = True
 
 
+class TlsAddress(tuple[str, int]):
+    """Host and port of a server that speaks TLS."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Listener:
     """A listening TCP socket. `process` names who holds it; None if this cannot be seen.
@@ -265,8 +271,9 @@ class Host(Protocol):
     ) -> Exchange:
         """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        All of it ends after `deadline_s`, also if the other side keeps sending. Raises
-        `HostError` if the connection is refused, or reset before the first byte.
+        All of it ends after `deadline_s`, also if the other side keeps sending. The bytes to a
+        `TlsAddress` go over TLS, with any certificate. Raises `HostError` if the connection is
+        refused, or reset before the first byte, or without TLS.
         """
 
     def free_port(self) -> int:

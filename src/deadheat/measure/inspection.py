@@ -15,7 +15,7 @@ from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.load_process import load_once
 from deadheat.measure.starter import answers_vary
-from deadheat.measure.trial import unread
+from deadheat.measure.trial import load_arguments
 from deadheat.measure.verify import (
     BODY,
     Behavior,
@@ -368,6 +368,6 @@ def load_server(
         timeout_s=duration_s,
         expect_body=None if instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
-        arguments=unread(instance.contender, world.generator.name),
+        arguments=load_arguments(instance, world.generator.name),
     )
     return load_once(world, spec)

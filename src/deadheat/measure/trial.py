@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from deadheat.errors import DeadheatError
 from deadheat.host import ENDS_ONLY_S, Completed, Exited, ProcessSpec, Sample, Usage
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.database import DatabaseTime
@@ -102,7 +102,7 @@ def load_spec(
         workload=sent.for_engine() if sent else None,
         arguments=(
             *(alone.arguments if alone else ()),
-            *unread(instance.contender, protocol.generator),
+            *load_arguments(instance, protocol.generator),
         ),
     )
 
@@ -121,9 +121,13 @@ def workload_of(
     return protocol.workload_named(name or protocol.workload_names[0])
 
 
-def unread(contender: Contender, generator: str) -> tuple[str, ...]:
-    """The arguments with which a generator leaves the bodies unread; wrk reads none."""
-    return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
+def load_arguments(instance: Instance, generator: str) -> tuple[str, ...]:
+    """The arguments with which a generator leaves bodies unread, where they vary, and trusts.
+
+    wrk reads no body, and wrk and ab trust every certificate.
+    """
+    unread = BODY_UNREAD.get(generator, ()) if instance.contender.body_varies else ()
+    return (*unread, *(instance.trust if generator == Engine.name else ()))
 
 
 def measure(
