@@ -1,7 +1,8 @@
-// Sections that only some runs have: scaling, decay, offered rates, capacity.
+// Sections that only some runs have: scaling, decay, common and other offered rates, capacity.
 
 import { decay } from "./decay.js";
-import { capacity, offered } from "./offered.js";
+import { footprints } from "./footprint.js";
+import { capacity, commonRates, offered } from "./offered.js";
 import { scaling } from "./scaling.js";
 
 /** @import { Report } from "../build/document" */
@@ -14,7 +15,9 @@ export function loads(report, connections) {
   return [
     ...scaling(report, connections),
     ...decay(report, connections),
+    ...commonRates(report),
     ...offered(report),
     ...capacity(report),
+    ...footprints(report, connections),
   ];
 }

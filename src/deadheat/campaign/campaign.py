@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
+from deadheat.campaign.common_rate import CommonRate
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.failures import none_left
 from deadheat.campaign.past import Past
@@ -20,9 +21,10 @@ from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
+from deadheat.measure.footprint import build_facts
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
-from deadheat.protocol import AloneProtocol, Settle, SliceProtocol
+from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
@@ -87,10 +89,16 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     try:
         with opened as run:
             entered = _enter(plan, protocol, world, store, builder, run, listen)
+            facts = build_facts(plan.selections, entered)
+            run.conclude(builds={**run.conclusion.builds, **facts})
             about = (store, run.id, entered, plan.seed, listen, plan.past)
             if isinstance(protocol, AloneProtocol):
                 Alone(RunContext(world, protocol, *about), plan.labels).run()
                 run.conclude(why="all repetitions done")
+            elif isinstance(protocol, RateProtocol):
+                at_rates = CommonRate(RaceContext(world, protocol, *about), protocol)
+                at_rates.run()
+                run.conclude(why="budget spent", race_s=at_rates.now_s())
             else:
                 _race(plan, RaceContext(world, protocol, *about), run)
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level
 
+COMMON_RATE = "common_rate"  # the kind of the trials of a race at offered rates
 AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no time of the race
 
 
@@ -41,7 +42,7 @@ class Extension:
 
 def level_of(trial: TrialRecord | StoredTrial) -> Level:
     """The level of a trial."""
-    return Level(trial.workload, trial.connections)
+    return Level(trial.workload, trial.connections, trial.offered_rate_per_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Past:
             TrialRecord.at(
                 trial,
                 connections=trial.connections,
+                offered_rate_per_s=trial.offered_rate_per_s,
                 command=trial.command,
                 state=trial.state,
                 reason=trial.reason,

@@ -29,6 +29,7 @@ GROUPS = {
     },
     "Other races": {
         "regress": "Race two revisions of a server: is the new one slower?",
+        "footprint": "Measure what servers take up: start, memory, build.",
         "capacity": "Find the highest rate at which a latency objective holds.",
         "cluster": "Race servers on many pairs of hosts, and rank them.",
     },

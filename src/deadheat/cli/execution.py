@@ -51,7 +51,8 @@ from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.own_servers import own_contender
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
-from deadheat.protocol import AloneProtocol, SliceProtocol
+from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
+from deadheat.report.findings.footprint import is_asked
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
 from deadheat.store.rows import StoredContender
@@ -159,7 +160,7 @@ def execute(plan: Plan, execution: Execution, catalog: Catalog) -> ExitCode:
 
 def _require_sense(plan: Plan, execution: Execution) -> None:
     """Raises `DeadheatError` for a plan that cannot be carried out."""
-    if plan.latency_s is not None and isinstance(plan.protocol, AloneProtocol):
+    if plan.latency_s is not None and isinstance(plan.protocol, AloneProtocol | RateProtocol):
         raise DeadheatError(
             f"--latency: protocol {plan.protocol.name} measures nothing but its own trials",
             "omit --latency, or race with --protocol settle",
@@ -334,6 +335,8 @@ def exit_code_of(view: RunView) -> ExitCode:
     if view.state == "interrupted":
         return ExitCode.INTERRUPTED
     contenders = [contender for each in view.by_workload for contender in each.contenders]
+    if is_asked(view):
+        return ExitCode.OK
     if any(trial.valid for contender in contenders for trial in contender.trials):
         return ExitCode.OK
     explain(

@@ -13,7 +13,7 @@ from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import FILE, base_image_option
-from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
+from deadheat.cli.values import Duration, Levels, Number, Percentage, Rates, Size
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
 from deadheat.foreign_text import without_secrets
@@ -21,7 +21,7 @@ from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
 from deadheat.measure.own_servers import OwnRequest, OwnServers
-from deadheat.protocol import Protocol, amend, load_protocol
+from deadheat.protocol import Protocol, RateProtocol, amend, load_protocol
 from deadheat.workload import HELLO, load_workload
 
 BODY_BYTES_MAX = 16 << 20
@@ -116,13 +116,22 @@ def _protocol(options: Options) -> Protocol:
         stopping["kind"] = "fixed"
     root = find_root(options.get("catalog"))
     changes["workloads"] = workload_values(root, options.pop("workload"))
+    rates, price = options.pop("rates", None), options.pop("price", None)
+    if rates is not None and options["protocol"] == "settle":
+        options["protocol"] = "common-rate"
+    named = load_protocol(root, options["protocol"])
+    if isinstance(named, RateProtocol):
+        changes |= {"rates": rates, "price_per_core_hour": price}
+    elif rates is not None or price is not None:
+        raise DeadheatError(
+            f"--{'price' if rates is None else 'rate'}: protocol {named.name} offers no rate",
+            "for a race at offered rates: deadheat run SERVERS --rate 1000",
+        )
     scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
-    return amend(load_protocol(root, options["protocol"]), changes, stopping, scale, lift_cap)
+    return amend(named, changes, stopping, scale, lift_cap)
 
 
-protocol_options = grouped(
-    "protocol",
-    _protocol,
+_PROTOCOL = (
     workload_option,
     connections_option,
     flag(
@@ -203,6 +212,29 @@ protocol_options = grouped(
         help="Let idle CPUs sleep, as in daily use; rates then vary more.  "
         "[default: kept awake in settle]",
     ),
+)
+protocol_options = grouped("protocol", _protocol, *_PROTOCOL)
+price_option = flag(
+    "--price",
+    section=Topic.MEASUREMENT,
+    type=click.FloatRange(0, min_open=True),
+    metavar="AMOUNT",
+    help="Price of a core for an hour, to show what a million requests cost.",
+)
+rate_protocol_options = grouped(
+    "protocol",
+    _protocol,
+    *_PROTOCOL,
+    flag(
+        "--rate",
+        "rates",
+        section=Topic.LOAD,
+        type=Rates(),
+        metavar="LIST",
+        help="Offer each server the same requests/s, e.g. 1000,10000, or a share of the slowest "
+        "server's maximum, e.g. 10%; rank by CPU time and response time.",
+    ),
+    price_option,
 )
 
 

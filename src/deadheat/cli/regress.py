@@ -30,7 +30,7 @@ from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
+from deadheat.protocol import Protocol, RateProtocol, Settle, SliceProtocol, amend
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.formats.regression import (
@@ -137,7 +137,7 @@ def command(
       deadheat regress --base v1.0 --comment comment.md -- node server.js {port}
     """
     _require_command(own.commands)
-    if not isinstance(protocol, SliceProtocol):
+    if not isinstance(protocol, SliceProtocol) or isinstance(protocol, RateProtocol):
         raise DeadheatError(
             f"--protocol {protocol.name}: a change is judged in a race",
             "omit it, or use one such as settle",

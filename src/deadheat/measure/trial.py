@@ -77,9 +77,15 @@ class TrialContext(TrialPlace):
 
 
 def load_spec(
-    protocol: Protocol, instance: Instance, connections: int, workload: str | None = None
+    protocol: Protocol,
+    instance: Instance,
+    connections: int,
+    workload: str | None = None,
+    rate_per_s: float | None = None,
 ) -> LoadSpec:
-    """A protocol's load at one level, closed loop; of its first workload unless one is named."""
+    """A protocol's load at one level, closed loop unless a rate is offered; of its first workload
+    unless one is named.
+    """
     sent = workload_of(protocol, instance.contender, workload)
     alone = protocol if isinstance(protocol, AloneProtocol) else None
     return LoadSpec(
@@ -87,6 +93,7 @@ def load_spec(
         connections=connections,
         duration_s=round(protocol.duration_s, 3),
         threads=protocol.threads,
+        rate_per_s=rate_per_s,
         discard_s=0.0 if isinstance(protocol, SliceProtocol) else protocol.discard_s,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,

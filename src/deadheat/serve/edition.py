@@ -11,7 +11,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from deadheat.cluster.result import pair_run
 from deadheat.host.machine import host_key
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Standing, analyze
+from deadheat.report.findings.footprint import memory_meaning
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
@@ -94,6 +95,7 @@ class PartRun:
     command: tuple[str, ...]
     margin: float
     confidence: float
+    memory: str | None  # what its figures of memory contain
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
         command=view.command,
         margin=view.margin,
         confidence=view.confidence,
+        memory=memory_meaning(view),
     )
     rows = {row.name: row for row in contenders}
     views = view.by_workload
@@ -337,6 +340,8 @@ def _board_level(
         for name, figures in each.cells.items():
             if name in old:
                 continue
+            if part.run.memory != having[-1][0].run.memory:  # of another meaning
+                figures = replace(figures, memory_bytes=None)
             known = cells.get(name)
             if known is None or figures.valid or not known[0].valid:
                 cells[name] = (figures, part.run)

@@ -12,7 +12,9 @@ from pydantic_core import PydanticSerializationError
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing, analyze
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
+from deadheat.report.findings.common_rate import WORDS, Measure, RateStanding, rate_levels
 from deadheat.report.findings.conclusion import answer, conclusions, trust
+from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.heading import heading, measured, method
 from deadheat.report.findings.next_step import Source, reasonable_s, remaining
 from deadheat.report.findings.pauses import pauses_at
@@ -77,6 +79,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         ],
         contenders=_contenders(views),
         levels=[_level(each, own, level, source) for each, own in pairs for level in own.levels],
+        rates=[part for each in views for part in _rates(each)],
         capacities=[_capacity(view, result) for result in capacities(view)],
         cautions=list(_cautions(views)),
         conclusions=[
@@ -88,6 +91,36 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         heading=heading(view, analysis),
         method=method(view, analysis),
         profile=profile(view),
+    )
+
+
+def _rates(view: RunView) -> Iterator[to.RateOrder]:
+    for level in rate_levels(view):
+        for measure in WORDS:
+            yield to.RateOrder(
+                workload=view.workload,
+                connections=level.connections,
+                offered_rate_per_s=level.offered_rate_per_s,
+                measure=measure,
+                standings=tuple(_at_rate(each, measure) for each in level.by(measure)),
+            )
+
+
+def _at_rate(standing: RateStanding, measure: Measure) -> to.RateStandingPart:
+    row, times, cell = standing.row, standing.times_least, standing.cell
+    cpu_us, p99_us = cell.server_cpu_us_per_request, cell.response["p99"]
+    return _part(
+        to.RateStandingPart,
+        standing,
+        name=standing.contender.name,
+        rank_low=row.rank_low if row else None,
+        rank_high=row.rank_high if row else None,
+        value_us=cpu_us if measure == "cost" else p99_us,
+        times_least=to.Ratio(ratio=times.ratio, low=times.low, high=times.high) if times else None,
+        p50_us=cell.response["p50"],
+        p99_9_us=cell.response["p99_9"],
+        trials=len(cell.trials),
+        trials_valid=cell.trials_valid,
     )
 
 
@@ -127,6 +160,7 @@ def _contenders(views: Sequence[RunView]) -> list[to.ContenderPart]:
             of_one[0][1],
             levels=[_cell(view, c, cell) for view, c in of_one for cell in c.cells.values()],
             offered=[_offered(view, cell) for view, c in of_one for cell in c.offered],
+            footprint=footprint(*of_one[0]),
         )
         for of_one in parts.values()
     ]

@@ -18,6 +18,7 @@ from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import answer, conclusions
+from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.heading import command_line, heading, measured
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
@@ -25,6 +26,7 @@ from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
+from deadheat.report.formats.cost_tables import FOOTPRINT_NOTE, footprint_columns, rate_tables
 from deadheat.report.formats.tables import (
     PROFILE,
     Column,
@@ -89,7 +91,9 @@ def _answer(
     if analysis.levels:
         yield Text(f"{one_line(answer(view, analysis.main))}.\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
-    if view.races and analysis.levels and analysis.main.standings:
+    if is_asked(view):
+        yield from _footprint(view, width)
+    elif view.races and analysis.levels and analysis.main.standings:
         columns = short_columns(view, analysis)
         if not runs_alone(view):
             columns = _with_braces(columns, analysis.main)
@@ -98,6 +102,11 @@ def _answer(
         if texts := remarks(view, analysis):
             yield Text("; ".join(texts), style="dim")
         yield Text()
+    elif of_rates := rate_tables(view):
+        for title, columns in of_rates:
+            yield Text(title, style="bold")
+            yield _TextTable(columns, None)
+            yield Text()
     elif searched := capacity_columns(view):
         yield Text(f"The highest rate that held {objective(view)}", style="bold")
         yield _TextTable(searched, None)
@@ -170,6 +179,7 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         texts = [*notes(view, analysis), *_not_shown(left_out)]
         yield Text("; ".join(texts), style="dim")
         yield from _scaling(view, analysis.main)
+    yield from _footprint(view, width)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
         yield _topics([(statement.topic, one_line(statement.text)) for statement in statements])
@@ -183,6 +193,15 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
     else:
         yield Text(one_line(none_found(view)))
+
+
+def _footprint(view: RunView, width: int) -> Iterator[RenderableType]:
+    if columns := footprint_columns(view):
+        if not is_asked(view):
+            yield Text("\nFootprint", style="bold")
+        for page in pages(columns, width)[0]:
+            yield _TextTable(page, None)
+        yield Text(f"{FOOTPRINT_NOTE}\n", style="dim")
 
 
 def _scaling(view: RunView, level: LevelAnalysis) -> Iterator[RenderableType]:

@@ -5,7 +5,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from deadheat.campaign.past import AFTER_THE_RACE
+from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
 from deadheat.campaign.trials import HALF_LOAD
 from deadheat.catalog.manifest import ended_support
 from deadheat.errors import StoreError
@@ -254,6 +254,8 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
     cells = []
     for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
         views = tuple(facts.trial(trial) for trial in group)
+        if kind == COMMON_RATE:
+            views = tuple(map(facts.at_common_rate, views, group))
         counted = _counted(group, views)
         elapsed_s = sum(trial.elapsed_s or 0 for trial in counted)
         requests = sum(trial.requests_ok or 0 for trial in counted)

@@ -60,6 +60,8 @@ class TrialView:
     slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     database_cpu_us_per_request: float | None = None  # of the workload's database
     per_request: PerRequest | None = None
+    response_us_p99: float | None = None  # this and the next of a trial at a common rate
+    reached_per_s: float | None = None
 
     @property
     def server_cpus_used(self) -> float | None:
