@@ -29,6 +29,7 @@ TARGETS = {
     "kept-1000": {"wrk": 0.72},
     "closed-100": {"wrk": 0.90, "ab": 0.85},
     "slices-100": {"wrk": 0.75},
+    "tls-kept-100": {"wrk": 0.80},
 }
 
 

@@ -38,7 +38,9 @@ def ours(*options: str) -> Arguments:
     def arguments(connections: int, seconds: int, kind: str, url: str) -> list[str]:
         load = ["-d", f"{seconds}s", "--warmup", "0s"] if kind != "slices" else ["--slices"]
         close = ["--close"] if kind == "closed" else []
-        return ["-c", f"{connections}", *load, *close, *options, url]
+        # As the others: none of them checks a certificate.
+        trust = ["--insecure"] if url.startswith("https") else []
+        return ["-c", f"{connections}", *load, *close, *trust, *options, url]
 
     return arguments
 

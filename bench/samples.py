@@ -4,11 +4,12 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from bench.generators import Generator, engine
+from deadheat.measure.certificates import certificates
 
 SLICE_S = 0.06
 
@@ -20,19 +21,20 @@ class Scene:
     is one resident process that loads for 60 ms at a time."""
     connections: int
     seconds: int
+    tls: bool = False
 
     @classmethod
     def of_name(cls, name: str, seconds: int) -> Self:
-        """From `kept-10`: the kind and the number of connections."""
-        kind, _, connections = name.partition("-")
-        return cls(kind, int(connections), seconds)
+        """From `kept-10`: the kind and the number of connections; `tls-` before it adds TLS."""
+        kind, _, connections = name.removeprefix("tls-").partition("-")
+        return cls(kind, int(connections), seconds, name.startswith("tls-"))
 
     @property
     def name(self) -> str:
-        return f"{self.kind}-{self.connections}"
+        return f"{'tls-' if self.tls else ''}{self.kind}-{self.connections}"
 
     def __str__(self) -> str:
-        return f"{self.connections} connections, {self.kind}"
+        return f"{self.connections} connections, {self.kind}{', TLS' if self.tls else ''}"
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,10 @@ class Sample:
 class NullServer:
     """`deadheat-load --null-server` on a free port; counts what it answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Mapping[str, str] | None = None) -> None:
         command = [str(engine()), "--null-server", "0"]
+        for name, path in (certificate or {}).items():
+            command += [f"--{name}", path]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -62,7 +66,7 @@ class NullServer:
         line = self._process.stderr.readline()
         if "listening on " not in line:
             raise RuntimeError(f"{' '.join(command)} did not listen: {line.strip()}")
-        self.url = f"http://{line.split()[-1]}/"
+        self.url = f"{'https' if certificate else 'http'}://{line.split()[-1]}/"
 
     def stop(self) -> int:
         """Ends the server; the number of requests it answered."""
@@ -73,8 +77,8 @@ class NullServer:
 
 def sample(scene: Scene, generator: Generator, *, client_core: int, server_core: int) -> Sample:
     """Runs a generator once; RuntimeError where it failed or got no response."""
-    with pinned(server_core):
-        server = NullServer()
+    with certificates() as made, pinned(server_core):
+        server = NullServer(made.values() if scene.tls else None)
     try:
         cpu_s = run(scene, generator, client_core, server.url)
     finally:

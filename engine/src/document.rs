@@ -46,6 +46,8 @@ pub(crate) struct Document {
     pub warmup: WarmupPart,
     pub connections: ConnectionsPart,
     pub latency: LatencyPart,
+    /// With https.
+    pub tls: Option<TlsPart>,
     pub client: ClientPart,
     /// With `--calibrate`.
     pub calibration: Option<CalibrationPart>,
@@ -110,6 +112,8 @@ pub(crate) struct ExpectedPart {
     pub body_bytes: Option<usize>,
     pub head_bytes: usize,
     pub closes_unannounced: bool,
+    /// Version, cipher suite and key exchange; `None` without TLS.
+    pub tls: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -178,6 +182,20 @@ pub(crate) struct LatencyPart {
     pub error_us: Summary,
     pub send_lag_us: Option<Summary>,
     pub client_lag_us: Option<Summary>,
+}
+
+/// With kept connections, also of those that were opened before the measured window.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TlsPart {
+    /// Complete handshakes, and those of them that resumed a session.
+    pub handshakes: u64,
+    pub resumed: u64,
+    /// Handshakes by version, cipher suite and key exchange.
+    pub parameters: BTreeMap<String, u64>,
+    pub errors: BTreeMap<String, u64>,
+    /// Connections that the server closed without a close_notify.
+    pub closed_without_notify: u64,
+    pub handshake_us: Summary,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 load engine. Requests are written and responses checked by a [`session::Session`],
+//! An HTTP load engine. Requests are written and responses checked by a [`session::Session`],
 //! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
 
 mod arg_values;
@@ -59,6 +59,8 @@ mod tally;
 mod target;
 mod tcp_info;
 mod template;
+mod tls;
+mod tls_failure;
 mod usage;
 mod worker;
 mod workload;

@@ -4,6 +4,7 @@ use crate::config::{Config, Pace};
 use crate::expected::Expected;
 use crate::request::RequestBook;
 use crate::template::Template;
+use crate::tls;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -21,6 +22,8 @@ pub(crate) struct Plan {
     pub closes_unannounced: bool,
     pub requests_per_connection: u64,
     pub pipeline: usize,
+    /// How to speak TLS with the server; `None` without TLS.
+    pub tls: Option<tls::Client>,
     pub timeout_ns: u64,
     pub interval_ns: u64,
 }
@@ -43,6 +46,7 @@ impl Plan {
                 false => config.requests_per_connection.unwrap_or(u64::MAX),
             },
             pipeline: config.pipeline,
+            tls: config.tls.clone(),
             timeout_ns: config.timeout_ns,
             interval_ns: config.interval_ns,
         }

@@ -6,7 +6,7 @@ use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
     CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart,
-    PausesPart, RequestsPart, SCHEMA, SeriesRow, WarmupPart, WorkloadPart,
+    PausesPart, RequestsPart, SCHEMA, SeriesRow, TlsPart, WarmupPart, WorkloadPart,
 };
 use crate::histogram::Latency;
 use crate::limits::{Limit, Readings};
@@ -57,6 +57,7 @@ pub(crate) fn of_run(
     };
     document.connections = connections_part(config, run);
     document.latency = latency_part(config, run);
+    document.tls = config.tls.as_ref().map(|_| tls_part(config, run));
     document.client = client_part(run);
     document.pauses = pauses_part(config, run);
     if config.is_open_loop() {
@@ -118,6 +119,7 @@ fn empty(config: &Config) -> Document {
             send_lag_us: open.then(|| tally.send_lag.summary()),
             client_lag_us: open.then(|| tally.client_lag.summary()),
         },
+        tls: None,
         client: ClientPart::default(),
         calibration: None,
         limits: Vec::new(),
@@ -176,6 +178,7 @@ pub(crate) fn expected_part(preflight: &Preflight) -> ExpectedPart {
         body_bytes: first.body.as_ref().map(Vec::len),
         head_bytes: preflight.head_bytes,
         closes_unannounced: preflight.closes_unannounced,
+        tls: preflight.tls.clone(),
     }
 }
 
@@ -245,6 +248,23 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
         error_us: tally.error.summary(),
         send_lag_us: open.then(|| tally.send_lag.summary()),
         client_lag_us: open.then(|| tally.client_lag.summary()),
+    }
+}
+
+fn tls_part(config: &Config, run: &Run) -> TlsPart {
+    let [warmup, tally] = &run.tallies;
+    let mut sum = Tally::default();
+    sum.merge(tally);
+    if !config.close {
+        sum.merge(warmup);
+    }
+    TlsPart {
+        handshakes: sum.handshake.count(),
+        resumed: sum.tls_resumed,
+        handshake_us: sum.handshake.summary(),
+        parameters: sum.tls_parameters,
+        errors: tally.tls_errors.clone(),
+        closed_without_notify: sum.tls_unnotified,
     }
 }
 

@@ -217,7 +217,8 @@ def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) 
     answer = json.loads(done.stdout)
     ok = answer["classes"]["ok"]
     rows = max(1, round(request["duration_s"] / 0.01))
-    answer["series"] = [{"at_s": 0.01 * (n + 1), "ok": ok / rows, "errors": 0} for n in range(rows)]
+    ends_s = [min(0.01 * (n + 1), request["duration_s"]) for n in range(rows)]
+    answer["series"] = [{"at_s": at_s, "ok": ok / rows, "errors": 0} for at_s in ends_s]
     return json.dumps(answer | {"type": "slice", "id": request["id"], "interrupted": False})
 
 

@@ -144,7 +144,7 @@ def test_rejects_revisions_that_cannot_race(
 
 def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -> None:
     ended = deadheat("regress", "--base", "good", *RACE)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "missing start command" in ended.err
 
 

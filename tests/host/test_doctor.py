@@ -95,7 +95,6 @@ def test_a_good_machine_has_only_ok_findings() -> None:
         ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),
         ("clocksource", "warn", machine(clocksource="hpet"), "current_clocksource"),
         ("containment", "warn", machine(containment="subreaper"), "systemd-run"),
-        ("containment", "note", machine(memory_source="sampled PSS"), None),
         ("open files", "bad", machine(open_files_hard=1024), "prlimit"),
         ("open files", "note", machine(open_files_hard=20_000), "prlimit"),
         ("net.core.somaxconn", "warn", machine(sysctl={"net.core.somaxconn": "128"}), "sysctl -w"),

@@ -12,6 +12,7 @@ from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
+MEMORY_SOURCES = {"anonymous and shared, cgroup", "anonymous and shared, PSS"}
 SPIN = "print('spinning', flush=True)\nwhile True: pass"
 PRINT_CPUS = "import os; print(sorted(os.sched_getaffinity(0)))"
 PRINT_OPEN_FILES = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
@@ -220,6 +221,26 @@ def test_switches_of_an_ended_thread_stay_counted(host: LocalHost, tmp_path: Pat
     assert first is not None
     assert last is not None
     assert last >= first >= 300
+
+
+def test_memory_leaves_out_the_files_that_a_process_reads_and_maps(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    """That of cgroups contained page cache, and PSS mapped files: one column had two meanings."""
+    size = 64 << 20
+    (tmp_path / "file").write_bytes(b"x" * size)
+    code = (
+        "import mmap, time\n"
+        f"file = open({str(tmp_path / 'file')!r}, 'rb')\n"
+        "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n"
+        "print('read', sum(mapped[::4096]), flush=True)\n"
+        "time.sleep(600)"
+    )
+    process = host.start(python(code), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "read")
+    usage = host.usage(process)
+    assert 0 < usage.memory_bytes <= usage.memory_peak_bytes < size
+    assert host.fingerprint().memory_source in MEMORY_SOURCES
 
 
 def test_alive_returns_none_until_the_process_ends(host: LocalHost, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_fault_names_its_line(root: Path, before: str, after: str, fault: str) -
         ("alone", "at_once = 2", "at_once: unknown key"),
         ("search", "request_cap = 10", "request_cap: unknown key"),
         ("alone", "request_cap = 10", "request_cap needs generator = 'ab': engine has none"),
-        ("settle", "awake = true", "kind: expected 'slices', 'alone' or 'search'"),
+        ("settle", "awake = true", "kind: expected 'slices', 'rate', 'alone' or 'search'"),
     ],
 )
 def test_each_kind_has_its_own_keys(root: Path, kind: str, line: str, fault: str) -> None:

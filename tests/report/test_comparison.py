@@ -145,7 +145,7 @@ def test_the_command_prints_valid_json(first: MadeRun) -> None:
     ids = [row["id"] for row in first.store.rows("SELECT id FROM run ORDER BY rowid")]
     store = ["--store", str(first.store.path), "--json"]
     runs = json.loads(CliRunner().invoke(cli, ["compare", *ids, *store]).output)
-    assert set(runs) == {"levels", "differences"}
+    assert set(runs) == {"levels", "footprint", "differences"}
     pair = json.loads(
         CliRunner().invoke(cli, ["compare", "alpha", "beta", "--in", ids[0], *store]).output
     )

@@ -144,7 +144,7 @@ def test_every_shipped_protocol_has_a_method_of_its_schedule(tmp_path: Path, nam
     protocol = load_protocol(ROOT, name).model_dump(mode="json")
     text = method_of(tmp_path, protocol, invocations=1)
     assert ("ran one after the other" in text) == (protocol["kind"] == "alone")
-    assert ("slice" in text) == (protocol["kind"] == "slices")
+    assert ("slice" in text) == (protocol["kind"] in ("slices", "rate"))
     assert ("recover" in text or "idle" in text) == bool(protocol.get("recovery"))
 
 

@@ -187,9 +187,16 @@ function cost() {
     column(
       "memory",
       "peak\nMiB",
-      "Highest memory of the server's process tree in any trial.",
+      "Highest memory of the server's process tree in any trial: anonymous and shared memory.",
       (row) => row.memory,
       (row) => numbers.mebibytes(row.memory),
+    ),
+    column(
+      "idle",
+      "idle\nMiB",
+      "Memory of the server's process tree before its first load, the mean over its starts.",
+      (row) => row.contender.footprint?.idle_bytes?.mean ?? null,
+      (row) => numbers.mebibytes(row.contender.footprint?.idle_bytes?.mean ?? null),
     ),
     column(
       "errors",

@@ -50,7 +50,13 @@ export function explanation(report) {
     ];
   });
   const listed = (/** @type {string[]} */ texts) =>
-    texts.length ? h("ul", {}, texts.map((text) => h("li", { dir: "auto" }, text))) : null;
+    texts.length
+      ? h(
+          "ul",
+          {},
+          texts.map((text) => h("li", { dir: "auto" }, text)),
+        )
+      : null;
   return [
     section("explanation", "What a request takes", [
       listed(explanation.gaps.map(({ text }) => text)),

@@ -2,7 +2,8 @@
 
 import { decay } from "./decay.js";
 import { explanation } from "./explain.js";
-import { capacity, offered } from "./offered.js";
+import { footprints } from "./footprint.js";
+import { capacity, commonRates, offered } from "./offered.js";
 import { scaling } from "./scaling.js";
 
 /** @import { Report } from "../build/document" */
@@ -16,7 +17,9 @@ export function loads(report, connections) {
     ...explanation(report),
     ...scaling(report, connections),
     ...decay(report, connections),
+    ...commonRates(report),
     ...offered(report),
     ...capacity(report),
+    ...footprints(report, connections),
   ];
 }

@@ -81,7 +81,9 @@ export function show(whole) {
     keep("facts", report.heading, () => facts(report)),
     ...(race ? [race.charts.section] : []),
     ...keep("defects", report.defects, () => defects(report)),
-    ...keep("loads", [at, levels, contenders, report.capacities, report.explanation], () => loads(report, at)),
+    ...keep("loads", [at, levels, contenders, report.capacities, report.explanation], () =>
+      loads(report, at),
+    ),
     panels(report, at, open),
     ...keep("about", { ...report, contenders: 0, levels: 0, heading: 0 }, () => about(report)),
   ]);

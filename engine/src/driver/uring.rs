@@ -39,6 +39,8 @@ struct Link {
     sending: Range<usize>,
     /// The parts of the request book that the socket has not accepted yet.
     unsent: VecDeque<Range<usize>>,
+    /// Output of the session that the send of `sent_turn` sends.
+    writing: Vec<u8>,
 }
 
 pub(crate) struct Uring {
@@ -103,7 +105,10 @@ impl Uring {
     }
 
     /// Queues the first waiting send, if possible.
-    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<()> {
+    fn send_waiting(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        if !session.output(slot).is_empty() {
+            return self.flush(session, slot);
+        }
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full {
@@ -129,6 +134,28 @@ impl Uring {
         // SAFETY: the bytes are the plan's, which no one changes, and which the worker that holds
         // this driver borrows.
         unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
+    }
+
+    /// Queues a send of the session's output, or keeps it for the next turn.
+    #[inline]
+    fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        let turn = self.ring.turn();
+        let link = &mut self.links[slot];
+        let output = session.output(slot);
+        if link.full || output.is_empty() {
+            return Ok(());
+        }
+        if link.sent_turn == turn {
+            self.held.push(slot);
+            return Ok(());
+        }
+        link.sent_turn = turn;
+        link.writing.clear();
+        std::mem::swap(&mut link.writing, output);
+        let send = ring::send(self.fd(slot), &self.links[slot].writing);
+        // SAFETY: nothing changes the bytes in this turn, and the send is over with its submission,
+        // because it does not wait for the socket.
+        unsafe { self.queue(slot, What::Send, send) }
     }
 
     fn receive(&mut self, slot: usize) -> Result<()> {
@@ -157,10 +184,17 @@ impl Uring {
 
     /// Closes a connection. The kernel keeps a socket as long as an operation uses it, so those are
     /// ended first. A descriptor stays open while a queued operation names it.
-    fn close(&mut self, slot: usize) {
+    fn close(&mut self, session: &mut Session, slot: usize) {
         let link = std::mem::take(&mut self.links[slot]);
         let generation = (link.generation + 1) % GENERATIONS;
-        self.links[slot] = Link { generation, unsent: link.unsent, ..Link::default() };
+        let last = session.output(slot);
+        // It must not overtake what this turn sends. Whether it arrives does not matter.
+        if !last.is_empty() && link.sent_turn != self.ring.turn() {
+            let _ = sockets::send(link.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd), last);
+        }
+        last.clear();
+        let (unsent, writing, sent_turn) = (link.unsent, link.writing, link.sent_turn);
+        self.links[slot] = Link { generation, unsent, writing, sent_turn, ..Link::default() };
         self.links[slot].unsent.clear();
         let Some(fd) = link.fd else { return };
         self.packets.close(TcpInfo::read(fd.as_raw_fd()).map(|info| info.packets()));
@@ -222,7 +256,14 @@ impl Uring {
             Err(_) => return Ok(session.write_failed(slot, clock::now_ns())),
         };
         let link = &mut self.links[slot];
-        link.unsent.push_front(link.sending.start + taken..link.sending.end);
+        if link.writing.is_empty() {
+            link.unsent.push_front(link.sending.start + taken..link.sending.end);
+        } else {
+            let mut rest = link.writing.split_off(taken);
+            link.writing.clear();
+            rest.append(session.output(slot));
+            *session.output(slot) = rest;
+        }
         link.full = true;
         // SAFETY: a poll points to nothing.
         unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }?;
@@ -274,9 +315,10 @@ impl Driver for Uring {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
             Action::Send(range) => self.send(session, slot, range),
+            Action::Flush => self.flush(session, slot),
             Action::Open => self.open(session, slot),
             Action::Close => {
-                self.close(slot);
+                self.close(session, slot);
                 Ok(())
             }
         }

@@ -14,6 +14,7 @@ use crate::connection_stats::ConnectionStats;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::template::Template;
+use crate::tls::secure::Secure;
 
 /// Time limit of a close that the server announced.
 const LINGER_NS: u64 = 1_000_000_000;
@@ -32,6 +33,8 @@ pub(crate) enum Action {
     Wait,
     /// Write these bytes of the request book.
     Send(Range<usize>),
+    /// Write the bytes of [`Session::output`], and remove from it what was written.
+    Flush,
     Open,
     Close,
 }
@@ -74,6 +77,12 @@ pub(crate) struct Session<'p> {
     window: Window,
     /// The end of sending: that of the window, or later.
     stop_ns: u64,
+    /// Without it, bytes are sent and received as they are.
+    secure: Option<Secure>,
+    /// Of each slot, the bytes to write that are not in the request book.
+    outputs: Vec<Vec<u8>>,
+    /// Plain bytes of one piece of input.
+    plain: Vec<u8>,
     /// Open loop only: the requests that are due.
     backlog: Option<Backlog>,
     /// Slots that wait for a request, longest first; some entries may be out of date.
@@ -118,6 +127,9 @@ impl<'p> Session<'p> {
             templates: plan.blank_templates(),
             window: Window::NOT_YET,
             stop_ns: u64::MAX,
+            secure: plan.tls.as_ref().map(|client| Secure::new(client, slots)),
+            outputs: vec![Vec::new(); slots],
+            plain: Vec::new(),
             backlog,
             idle: VecDeque::with_capacity(slots),
             to_open: VecDeque::with_capacity(slots),
@@ -202,6 +214,18 @@ impl<'p> Session<'p> {
 
     pub(crate) fn plan(&self) -> &'p Plan {
         self.plan
+    }
+
+    /// The bytes of a slot that wait to be written. What is left at its close, such as the end of
+    /// TLS, is worth one try.
+    #[inline]
+    pub(crate) fn output(&mut self, slot: usize) -> &mut Vec<u8> {
+        &mut self.outputs[slot]
+    }
+
+    /// True if [`Session::connected`] asks to write bytes before there is a request.
+    pub(crate) fn speaks_first(&self) -> bool {
+        self.secure.is_some()
     }
 
     pub(crate) fn window(&self) -> Window {

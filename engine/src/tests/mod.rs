@@ -11,4 +11,5 @@ mod parser;
 mod phases;
 mod responses;
 mod splits;
+mod tls;
 mod virtual_time;

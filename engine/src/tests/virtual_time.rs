@@ -85,7 +85,7 @@ fn carry_out(server: &mut Server, slot: usize, action: &Action, now_ns: u64) {
     match action {
         Action::Wait => {}
         Action::Send(_) => server.request(slot, now_ns),
-        Action::Open | Action::Close => panic!("{action:?} on a kept connection"),
+        Action::Flush | Action::Open | Action::Close => panic!("{action:?} on a kept connection"),
     }
 }
 
@@ -106,6 +106,7 @@ fn plan(pace: Pace) -> Plan {
         headers: Vec::new(),
         body: Vec::new(),
         expect: Expect::default(),
+        tls: None,
         workload: None,
         sources: Vec::new(),
         backend: None,

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.campaign.failures import Troubles
+from deadheat.campaign.past import COMMON_RATE
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.host import ENDS_ONLY_S, Completed, Host, RunningServer, Sample, Usage
@@ -26,6 +27,7 @@ from deadheat.store import Gate, TrialRecord
 from deadheat.workload import Level
 
 Key = tuple[int, Level]  # instance id, level
+OPENING_S = 0.05  # of load that opens connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,8 @@ class Block:
         for level in self._levels(order):
             if slices and self._is_late():
                 break
+            if level.offered_rate_per_s:
+                self._open_connections(level, instances, failed)
             watch = BlockWatch(self._run.world, instances)
             self._measure(level, instances, order, slices, failed)
             machines[level] = watch.end()
@@ -172,6 +176,16 @@ class Block:
                 done.append(measured)
                 if measured.fault is not None:
                     failed.add(instance.instance_id)
+
+    def _open_connections(
+        self, level: Level, instances: Sequence[WarmInstance], failed: set[int]
+    ) -> None:
+        """Of each instance, so that the CPU time of few requests does not contain it."""
+        for instance in instances:
+            if level in instance.loads and instance.instance_id not in failed:
+                request = SliceRequest(OPENING_S)
+                load = instance.loads[level]
+                measure_slice(self._run.world, instance.instance, load, request, 0.0, 0)
 
     def _is_late(self) -> bool:
         """The budget is the end of the race, also in the middle of a block."""
@@ -209,7 +223,8 @@ class Block:
         first: bool,
     ) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
-        opens = renew or (first and self._has_levels)
+        renew &= not level.offered_rate_per_s  # they were opened for this block
+        opens = (renew or (first and self._has_levels)) and not level.offered_rate_per_s
         later = range(round_number + 1, self._rule.rounds + 1)
         discard_s = self._rule.renew_discard_s if opens else self._rule.discard_s
         length = self._lengths.draw(instance, level, discard_s, order)
@@ -278,11 +293,12 @@ class Block:
     ) -> TrialRecord:
         warmed = instance.warmed_on(level.workload)
         is_warmed_at = level.connections == max(self._run.protocol.connections)
+        is_warmed_at &= not level.offered_rate_per_s
         context = TrialContext(
             run_id=self._run.run_id,
             contender_id=instance.entered.contender_id,
             instance_id=instance.instance_id,
-            kind="measure",
+            kind=COMMON_RATE if level.offered_rate_per_s else "measure",
             invocation=instance.invocation,
             block=self._number,
             heat=1,

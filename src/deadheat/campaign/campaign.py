@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
+from deadheat.campaign.common_rate import CommonRate
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.explain import Explainer
 from deadheat.campaign.failures import none_left
@@ -20,9 +22,10 @@ from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
+from deadheat.measure.footprint import build_facts
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
-from deadheat.protocol import AloneProtocol, Settle, SliceProtocol
+from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
@@ -76,8 +79,9 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         listen(Event(remark, trouble=not alone))
     if alone:
         world = replace(world, generator=Several(world.generator, resolved.connections_each))
-    replayed = Conclusion(missing=dict(plan.missing), remarks=resolved.remarks)
-    known = replayed if alone else None
+    known = Conclusion(folder=str(Path.cwd()))
+    if alone:
+        known = known.changed(missing=dict(plan.missing), remarks=resolved.remarks)
     opened = (
         open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None
@@ -87,10 +91,16 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     try:
         with opened as run:
             entered = _enter(plan, protocol, world, store, builder, run, listen)
+            facts = build_facts(plan.selections, entered)
+            run.conclude(builds={**run.conclusion.builds, **facts})
             about = (store, run.id, entered, plan.seed, listen, plan.past)
             if isinstance(protocol, AloneProtocol):
                 Alone(RunContext(world, protocol, *about), plan.labels).run()
                 run.conclude(why="all repetitions done")
+            elif isinstance(protocol, RateProtocol):
+                at_rates = CommonRate(RaceContext(world, protocol, *about), protocol)
+                at_rates.run()
+                run.conclude(why="budget spent", race_s=at_rates.now_s())
             else:
                 _race(plan, RaceContext(world, protocol, *about), run)
     except KeyboardInterrupt:
@@ -131,7 +141,14 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
+    tls = any(contender.speaks_tls for contender in plan.extra)
+    if tls and plan.selections:
+        raise DeadheatError(
+            "servers with TLS and those of the catalog, without it, in one race",
+            "race the servers with https alone",
+        )
+    tls = tls and world.certificates is not None
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine, tls)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

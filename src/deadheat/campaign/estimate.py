@@ -7,9 +7,10 @@ from typing import Any
 from deadheat import numbers
 from deadheat.campaign.slice_lengths import FEWEST_INSTANCES, slice_s
 from deadheat.measure.contender import CONTROL_WORKS
-from deadheat.protocol import Settle, SliceProtocol
+from deadheat.protocol import RateProtocol, Settle, SliceProtocol
 
 START_S = 2.0  # time until one server is ready
+NOMINAL_PER_S = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ def estimate(
 
     `lacking` has an entry for each workload that one of the contenders does not answer.
     """
+    if isinstance(protocol, RateProtocol):
+        protocol = protocol.resolved(NOMINAL_PER_S)  # only the number of rates counts
     stopping, warmup = protocol.stopping, protocol.warmup
     contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
     trials = contenders * len(protocol.levels) - len(lacking) * len(protocol.connections)
@@ -79,7 +82,10 @@ def estimate(
     useful_s = float(round(start_s + own_s + FEWEST_INSTANCES * block_s))
     least_blocks = stopping.invocations if isinstance(stopping, Settle) else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
-    if isinstance(stopping, Settle):
+    if isinstance(protocol, RateProtocol):
+        least_s = most_s = stopping.time_limit_s
+        rule = f"after {numbers.duration(most_s)}, with one look at all that was measured"
+    elif isinstance(stopping, Settle):
         most_s = stopping.budget_s
         rule = (
             f"when every neighboring pair is separated or equivalent within "

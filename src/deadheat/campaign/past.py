@@ -10,7 +10,12 @@ from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level
 
-AFTER_THE_RACE = ("latency", "latency_rate", "explain")  # kinds of trials after its end
+COMMON_RATE = "common_rate"  # the kind of the trials of a race at offered rates
+AFTER_THE_RACE = (
+    "latency",
+    "latency_rate",
+    "explain",
+)  # take no time of the race
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Extension:
 
 def level_of(trial: TrialRecord | StoredTrial) -> Level:
     """The level of a trial."""
-    return Level(trial.workload, trial.connections)
+    return Level(trial.workload, trial.connections, trial.offered_rate_per_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class Past:
             TrialRecord.at(
                 trial,
                 connections=trial.connections,
+                offered_rate_per_s=trial.offered_rate_per_s,
                 command=trial.command,
                 state=trial.state,
                 reason=trial.reason,

@@ -19,6 +19,7 @@ from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import (
     AloneProtocol,
+    RateProtocol,
     Settle,
     SliceProtocol,
 )
@@ -120,6 +121,11 @@ class Unfinished:
         Raises `DeadheatError` if the run has not spent its budget.
         """
         why = self.run.conclusion.why
+        if isinstance(self.protocol, RateProtocol):
+            raise DeadheatError(
+                f"--more: run {self.id} is one at offered rates, which has one look, at its end",
+                f"{NEW_RUN} with a longer --budget",
+            )
         if not isinstance(stopping := self.protocol.stopping, Settle):
             repetitions = stopping.repetitions
             raise DeadheatError(
@@ -174,8 +180,8 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
 
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
     """
-    run = read_run(store, run_id)
-    if run.command[1:2] != ("run",) or run.conclusion.imported is not None:
+    run = read_run(store, run_id, with_secrets=True)
+    if run.command[1:2] not in (("run",), ("footprint",)) or run.conclusion.imported is not None:
         raise DeadheatError(
             f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN
         )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tomllib import TOMLDecodeError, loads
@@ -32,13 +32,7 @@ class LockFault(ValueError):
 
 def check_locks(server: Server) -> str:
     """What the lock files hold, in words. Raises `LockFault` if a package is not locked."""
-    readings = []
-    nimble = [(path.name, path.name, _nimble) for path in sorted(server.folder.glob("*.nimble"))]
-    for declaration, lock, read in (*LOCKS, *nimble):
-        if not any((server.folder / name).exists() for name in (declaration, lock)):
-            continue
-        readings.append(_reading(server.folder, lock, read))
-    if readings:
+    if readings := [_reading(lock, locked) for lock, locked in _locked(server.folder)]:
         return "; ".join(readings)
     words = " ".join(word for step in server.steps for word in step)
     if re.search(r"--hash=sha256:[0-9a-f]{64}", words):
@@ -50,15 +44,34 @@ def check_locks(server: Server) -> str:
     return "none needed: the build downloads nothing"
 
 
-def _reading(folder: Path, lock: str, read: Callable[[Path, str], Locked]) -> str:
+def locked_packages(server: Server) -> int | None:
+    """How many packages the lock files of a server name in all; None if one cannot be read."""
+    try:
+        return sum(locked.packages for _, locked in _locked(server.folder))
+    except LockFault:
+        return None
+
+
+def _locked(folder: Path) -> Iterator[tuple[str, Locked]]:
+    """Each lock file with what it holds."""
+    nimble = [(path.name, path.name, _nimble) for path in sorted(folder.glob("*.nimble"))]
+    for declaration, lock, read in (*LOCKS, *nimble):
+        if any((folder / name).exists() for name in (declaration, lock)):
+            yield lock, _read(folder, lock, read)
+
+
+def _read(folder: Path, lock: str, read: Callable[[Path, str], Locked]) -> Locked:
     try:
         path = folder / lock
         without_packages = lock == "go.sum" and not path.exists()  # `go mod tidy` writes none
-        locked = read(folder, "" if without_packages else path.read_text("utf-8"))
+        return read(folder, "" if without_packages else path.read_text("utf-8"))
     except OSError as error:
         raise LockFault(f"{lock}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LockFault(f"{lock}: not readable: {error!r}") from error
+
+
+def _reading(lock: str, locked: Locked) -> str:
     if locked.unhashed:
         raise LockFault(_without_hash(lock, locked.unhashed))
     if locked.packages == 1:

@@ -30,12 +30,13 @@ GROUPS = {
     },
     "Other races": {
         "regress": "Race two revisions of a server: is the new one slower?",
+        "footprint": "Measure what servers take up: start, memory, build.",
         "capacity": "Find the highest rate at which a latency objective holds.",
         "cluster": "Race servers on many pairs of hosts, and rank them.",
     },
     "Pages and files": {
         "serve": "Show the stored runs as web pages, also a run in progress.",
-        "board": "Write the board: servers by workloads, as static pages.",
+        "board": "Race all servers, or write the board: servers by workloads.",
         "export": "Write a run to a bundle: one file with all its data.",
         "import": "Add the runs of a bundle to the store.",
     },

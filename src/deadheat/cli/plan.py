@@ -15,7 +15,7 @@ from deadheat.cli.choice import (
 )
 from deadheat.cli.help import WithCommand, listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
-from deadheat.cli.race_options import machine_options, own_servers_options, protocol_options
+from deadheat.cli.race_options import machine_options, own_servers_options, rate_protocol_options
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import cpus_of_load, split_cpus
@@ -27,7 +27,7 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 @servers_argument
 @language_option
 @own_servers_options
-@protocol_options
+@rate_protocol_options
 @machine_options
 @catalog_option
 @json_option

@@ -13,14 +13,15 @@ from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import FILE, base_image_option
-from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
+from deadheat.cli.values import Duration, Levels, Number, Percentage, Rates, Size
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import without_secrets
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
 from deadheat.measure.own_servers import OwnRequest, OwnServers
-from deadheat.protocol import Protocol, amend, load_protocol
+from deadheat.protocol import Protocol, RateProtocol, amend, load_protocol
 from deadheat.workload import HELLO, load_workload
 
 BODY_BYTES_MAX = 16 << 20
@@ -115,13 +116,22 @@ def _protocol(options: Options) -> Protocol:
         stopping["kind"] = "fixed"
     root = find_root(options.get("catalog"))
     changes["workloads"] = workload_values(root, options.pop("workload"))
+    rates, price = options.pop("rates", None), options.pop("price", None)
+    if rates is not None and options["protocol"] == "settle":
+        options["protocol"] = "common-rate"
+    named = load_protocol(root, options["protocol"])
+    if isinstance(named, RateProtocol):
+        changes |= {"rates": rates, "price_per_core_hour": price}
+    elif rates is not None or price is not None:
+        raise DeadheatError(
+            f"--{'price' if rates is None else 'rate'}: protocol {named.name} offers no rate",
+            "for a race at offered rates: deadheat run SERVERS --rate 1000",
+        )
     scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
-    return amend(load_protocol(root, options["protocol"]), changes, stopping, scale, lift_cap)
+    return amend(named, changes, stopping, scale, lift_cap)
 
 
-protocol_options = grouped(
-    "protocol",
-    _protocol,
+_PROTOCOL = (
     workload_option,
     connections_option,
     flag(
@@ -171,13 +181,15 @@ protocol_options = grouped(
         "--repetitions",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Measure each server this many times, instead of until the order is settled.",
+        help="Measure each server this many times in all, however long it takes, instead of "
+        "until the order is settled.",
     ),
     flag(
         "--invocations",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Start each server anew this many times; each start is measured repeatedly.",
+        help="Number of fresh starts of each server, over which its measurements are spread.  "
+        "[default: 4 in settle]",
     ),
     flag(
         "--duration-scale",
@@ -197,9 +209,32 @@ protocol_options = grouped(
         "--asleep",
         section=Topic.MEASUREMENT,
         is_flag=True,
-        help="Let idle CPUs sleep during a race, as they do in daily use.  "
+        help="Let idle CPUs sleep, as in daily use; rates then vary more.  "
         "[default: kept awake in settle]",
     ),
+)
+protocol_options = grouped("protocol", _protocol, *_PROTOCOL)
+price_option = flag(
+    "--price",
+    section=Topic.MEASUREMENT,
+    type=click.FloatRange(0, min_open=True),
+    metavar="AMOUNT",
+    help="Price of a core for an hour, to show what a million requests cost.",
+)
+rate_protocol_options = grouped(
+    "protocol",
+    _protocol,
+    *_PROTOCOL,
+    flag(
+        "--rate",
+        "rates",
+        section=Topic.LOAD,
+        type=Rates(),
+        metavar="LIST",
+        help="Offer each server the same requests/s, e.g. 1000,10000, or a share of the slowest "
+        "server's maximum, e.g. 10%; rank by CPU time and response time.",
+    ),
+    price_option,
 )
 
 
@@ -220,6 +255,9 @@ def _own(options: Options) -> OwnServers:
         path=options.pop("path"),
         any_body=options.pop("any_body"),
         request=request,
+        elsewhere=options.get("server_host") is not None,
+        cacert=options.pop("cacert", None),
+        insecure=options.pop("insecure", False),
     )
 
 
@@ -227,7 +265,8 @@ def _words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise DeadheatError(f"--command {command!r}: {error}", "quote it as in a shell") from error
+        shown = without_secrets([command])[0][0]
+        raise DeadheatError(f"--command {shown!r}: {error}", "quote it as in a shell") from error
     if not words:
         raise DeadheatError("--command: it is empty", "expected one such as './server {port}'")
     return words
@@ -311,6 +350,18 @@ own_servers_options = grouped(
         multiple=True,
         metavar="NAME",
         help="Name of a server of your own: a name each, in their order, those of URLs last.",
+    ),
+    flag(
+        "--cacert",
+        section=Topic.SERVERS,
+        type=FILE,
+        help="File with the CA of --url https://...  [default: those of the system]",
+    ),
+    flag(
+        "--insecure",
+        section=Topic.SERVERS,
+        is_flag=True,
+        help="Trust any certificate of --url https://...",
     ),
     *_REQUEST_FLAGS,
 )

@@ -23,14 +23,14 @@ from deadheat.cli.race_options import (
     revision_limit_options,
 )
 from deadheat.cli.stored import command_line, require_another, warn_of_running_runs
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, Unmeasurable, UsageFault
 from deadheat.events import Listener
 from deadheat.host import Limits
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
+from deadheat.protocol import Protocol, RateProtocol, Settle, SliceProtocol, amend
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.formats.regression import (
@@ -137,7 +137,7 @@ def command(
       deadheat regress --base v1.0 --comment comment.md -- node server.js {port}
     """
     _require_command(own.commands)
-    if not isinstance(protocol, SliceProtocol):
+    if not isinstance(protocol, SliceProtocol) or isinstance(protocol, RateProtocol):
         raise DeadheatError(
             f"--protocol {protocol.name}: a change is judged in a race",
             "omit it, or use one such as settle",
@@ -242,7 +242,7 @@ def _asking_slower(protocol: SliceProtocol) -> SliceProtocol:
 
 def _require_command(commands: Sequence[Sequence[str]]) -> None:
     if not any("{port}" in part for command in commands for part in command):
-        raise DeadheatError(
+        raise UsageFault(
             "missing start command: expected a command behind `--`, with {port} for the port",
             "deadheat regress --base main -- ./my-server --port {port}",
         )

@@ -1,7 +1,7 @@
 """`deadheat run`: races servers and ranks them."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from deadheat.campaign.campaign import Plan
 from deadheat.catalog import Catalog, FileFault, Selection, selection
@@ -9,7 +9,7 @@ from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import own_servers_options, protocol_options
+from deadheat.cli.race_options import own_servers_options, rate_protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
 from deadheat.measure.own_servers import OwnServers
@@ -27,7 +27,7 @@ from deadheat.protocol import Protocol, SearchProtocol
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
 @own_servers_options
-@protocol_options
+@rate_protocol_options
 @flag(
     "--latency",
     section=Topic.MEASUREMENT,
@@ -62,6 +62,7 @@ def command(
       deadheat run --command './old {port}' --command './new {port}' --name old --name new
       deadheat run -H 'Accept: text/html' --path /items -- ./my-server --port {port}
       deadheat run go-gin node-http --workload hello,route,wait
+      deadheat run go-gin node-http --rate 1000,10000 --price 0.04
       deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
     execution.require_sense()
@@ -70,7 +71,7 @@ def command(
         protocol,
         catalog,
         Choice(servers, languages, setting, workers or (None,)),
-        replace(own, elsewhere=execution.hosts.server is not None),
+        own,
         seed,
         LATENCY_S if latency else None,
     )

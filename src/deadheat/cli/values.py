@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from deadheat.catalog.manifest import WEEK_S
+from deadheat.protocol.model import SHARE_TEXT
 
 SIZE_BYTES_MIN = 1024
 
@@ -69,6 +70,28 @@ class Levels(click.ParamType[tuple[int, ...]]):
         if not all(re.fullmatch(r"0*[1-9][0-9]{0,6}", part) for part in parts):
             self.fail(f"{value!r}: expected positive numbers such as 10,100,1000", param, ctx)
         return tuple(dict.fromkeys(int(part) for part in parts))
+
+
+class Rates(click.ParamType[tuple[float | str, ...]]):
+    """`1000,10000` -> (1000.0, 10000.0); `10%` stays: it is a share of a rate to be measured."""
+
+    name = "rates"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float | str, ...]:
+        if isinstance(value, tuple):
+            return value
+        rates: list[float | str] = []
+        for part in (part.strip() for part in value.split(",")):
+            if re.fullmatch(SHARE_TEXT, part):
+                rates.append(part)
+            elif re.fullmatch(r"\d{1,9}(\.\d{1,6})?", part) and float(part) > 0:
+                rates.append(float(part))
+            else:
+                expected = "requests/s or shares below 100%, such as 1000,10000 or 10%"
+                self.fail(f"{part!r}: expected {expected}", param, ctx)
+        return tuple(dict.fromkeys(rates))
 
 
 class Percentage(click.ParamType[float]):

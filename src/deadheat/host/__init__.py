@@ -24,7 +24,7 @@ class Limits:
     A tree that exceeds its memory or processes is killed. A log is cut in the middle.
     """
 
-    memory_bytes: int | None = None  # proportional set size of the tree
+    memory_bytes: int | None = None  # anonymous and shared memory of the tree
     processes: int | None = None
     log_bytes: int | None = None
     build_step_s: float | None = None  # None: as the manifest says
@@ -61,6 +61,9 @@ class Usage:
 
     `cpu_s` is `user_s` + `system_s`. Context switches are those of living threads, and of ended
     ones as last read; they are None in samples between the ends of a watch.
+
+    Memory is anonymous and shared memory. Memory of sockets and page cache are apart, and None
+    where nothing counts them.
     """
 
     cpu_s: float
@@ -73,6 +76,8 @@ class Usage:
     voluntary_switches: int | None = None
     involuntary_switches: int | None = None
     page_faults: int | None = None  # minor and major, of living processes
+    socket_bytes: int | None = None
+    cache_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,12 @@ class Exchange:
     received: bytes
     closed: bool
     in_time: bool = True
+
+
+class TlsAddress(tuple[str, int]):
+    """Host and port of a server that speaks TLS."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +284,9 @@ class Host(Protocol):
     ) -> Exchange:
         """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        All of it ends after `deadline_s`, also if the other side keeps sending. Raises
-        `HostError` if the connection is refused, or reset before the first byte.
+        All of it ends after `deadline_s`, also if the other side keeps sending. The bytes to a
+        `TlsAddress` go over TLS, with any certificate. Raises `HostError` if the connection is
+        refused, or reset before the first byte, or without TLS.
         """
 
     def free_port(self) -> int:

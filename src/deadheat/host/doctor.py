@@ -282,13 +282,11 @@ def containment(machine: Machine) -> Finding:
         )
         command = "systemd-run --user --scope -p Delegate=yes deadheat run ..."
         return Finding("warn", "containment", how, meaning, command)
-    if memory != "cgroup":
-        meaning = (
-            "CPU time is exact. Peak memory is sampled, because the cgroups here have no memory "
-            "controller. A short peak may be missed."
-        )
-        return Finding("note", "containment", f"{how}, memory by {memory}", meaning)
-    return Finding("ok", "containment", how, "CPU time and peak memory are exact.")
+    meaning = (
+        "CPU time is exact. Memory is anonymous and shared memory, without page cache. The peak of "
+        "several processes is the most of all readings, so a short one may be missed."
+    )
+    return Finding("ok", "containment", f"{how}; memory: {memory}", meaning)
 
 
 def memory(machine: Machine) -> Finding:

@@ -93,6 +93,8 @@ class Fingerprint(Strict):
     sysctl: dict[str, str | None]
     containment: str
     memory_source: str | None
+    """What memory of a tree contains, and who counts it. Before version 0.2: `cgroup`, with page
+    cache and memory of the kernel, or `sampled PSS`, with mapped files."""
     load_average: Annotated[tuple[float, ...], Field(strict=False)]
     python: str
     network: Literal["isolated"] | None = None

@@ -6,7 +6,7 @@ one instance measured one after another. A figure that one of the results lacks 
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,7 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         series=_joined(results),
         connections_established=min(known(results, "connections_established"), default=None),
         connections_served=min(known(results, "connections_served"), default=None),
-        offered_rate_per_s=results[0].offered_rate_per_s,
+        offered_rate_per_s=mean(results, "offered_rate_per_s"),
         client_lag_us_p99=max((lag_us for lag_us in lags_us if lag_us), default=None),
         window_s=math.fsum(result.sending_s for result in results),
         paused_s=add_up(results, "paused_s"),
@@ -165,9 +165,25 @@ def _joined(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     before_s = 0.0
     for result in results:
-        rows += [{**row, ROW_AT: before_s + row[ROW_AT]} for row in result.series]
+        own = _within(result) if result.offered_rate_per_s else result.series
+        rows += [{**row, ROW_AT: before_s + row[ROW_AT]} for row in own]
         before_s += result.sending_s
     return rows
+
+
+def _within(result: LoadResult) -> Iterator[Mapping[str, Any]]:
+    """The series of an open loop until its window ends; of the row in which it ends, a part.
+
+    Later answers would be in the time of the next slice.
+    """
+    begun_s = 0.0
+    for row in result.series:
+        if (left_s := result.sending_s - begun_s) <= ROW_SLACK_S:
+            return
+        part = min(1.0, left_s / (row[ROW_AT] - begun_s))
+        counts = {n: v * part for n, v in row.items() if n != ROW_AT and isinstance(v, int | float)}
+        yield row if part == 1 else {**row, **counts, ROW_AT: result.sending_s}
+        begun_s = row[ROW_AT]
 
 
 def _rows(

@@ -1,5 +1,6 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -139,11 +140,30 @@ def trial_of(
         result,
         fault,
         block.usage,
-        figures=database_figures(database_s, result) | {"block_network": dict(block.network)},
+        figures={
+            **database_figures(database_s, result),
+            **({"reached_per_s": reached_per_s(results)} if load.spec.rate_per_s else {}),
+            "block_network": dict(block.network),
+        },
         series={"load": list(result.series) if result else []},
         slices=[part.stored(context.witness_per_s) for part in slices],
         gates=gates,
     )
+
+
+def reached_per_s(results: Sequence[LoadResult]) -> float | None:
+    """Answers per second of slices in open loop, from the first request to the last answer.
+
+    A server that falls behind still answers what is due after the window. None without a time.
+    """
+    answered, time_s = 0, 0.0
+    for result in results:
+        sent = result.requests_sent_in_all or result.requests_ok
+        before = max(sent - result.requests_ok - result.errors_total, 0)
+        last_s = max([result.sending_s, *(row["at_s"] for row in result.series[-1:])])
+        time_s += before / (result.offered_rate_per_s or math.inf) + last_s
+        answered += before + result.requests_ok
+    return answered / time_s if time_s else None
 
 
 def _sum_of_known(numbers: Iterable[Number | None]) -> Number | None:

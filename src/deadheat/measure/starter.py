@@ -14,6 +14,7 @@ from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
+from deadheat.measure.footprint import idle_connections_of, read_footprint
 from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed, Workers
 from deadheat.measure.load_process import (
     LoadProcess,
@@ -144,6 +145,7 @@ class StartAttempt:
         self._instance_id = 0
         self._behavior: Mapping[str, Any] = {}  # as stored with the instance
         self._loads: dict[Level, LoadProcess] = {}
+        self._footprint: Mapping[str, Any] | None = None  # None: its processes are not seen
 
     def run(self, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.
@@ -162,6 +164,8 @@ class StartAttempt:
             if contender.name not in self._starter.left_out:
                 self._verify(instance)
                 instance = replace(instance, contender=self._entered.contender)
+            idle = idle_connections_of(self._protocol)
+            self._footprint = read_footprint(self._world, self._protocol, instance, idle)
             if workers is not None:
                 workers.begin()
             self._open_loads(instance)
@@ -280,10 +284,20 @@ class StartAttempt:
         workloads = self._workloads()
         first = Level(workloads[0], max(self._protocol.connections))
         own = [Level(w, c) for w in workloads for c in sorted(self._protocol.connections)]
+        at_rates = [each for each in self._protocol.levels if each.offered_rate_per_s]
+        if at_rates:  # the warm-up is a closed loop all the same
+            own = [first, *(each for each in at_rates if each.workload in workloads)]
+            own += [Level(name, first.connections) for name in workloads[1:]]
         for level in sorted(own, key=lambda level: level == first):
             if level.workload in faults:
                 continue
-            spec = load_spec(self._protocol, instance, level.connections, workload=level.workload)
+            spec = load_spec(
+                self._protocol,
+                instance,
+                level.connections,
+                workload=level.workload,
+                rate_per_s=level.offered_rate_per_s or None,
+            )
             try:
                 self._loads[level] = open_load(self._world, spec)
                 if level != first:
@@ -306,7 +320,8 @@ class StartAttempt:
         self._leave_out(faults)
         names = self._workloads()
         for level in self._entered.contender.levels_of(self._protocol):
-            self._loads.setdefault(level, self._loads[Level(names[0], level.connections)])
+            first_of_all = replace(level, workload=names[0])
+            self._loads.setdefault(level, self._loads[first_of_all])
 
     def _warm(self, instance: Instance) -> dict[str, Warmed]:
         """Warm it with each of its workloads, because one does not warm what another needs.
@@ -332,7 +347,8 @@ class StartAttempt:
             results[workload] = warmed
             if warmed.reading is not None:
                 readings.append(warmed.reading)
-            self._store.update_instance(self._instance_id, steady=_steady(results))
+            steady = _steady(results, self._footprint)
+            self._store.update_instance(self._instance_id, steady=steady)
             dead = lifecycle.ended(self._world, instance) is not None
             if warmed.load_failed and not self._is_last and not dead:
                 fault = f"{name} could not be warmed up{on}: {warmed.trouble}"
@@ -414,11 +430,15 @@ def _left_out_of(entered: EnteredContender, workloads: frozenset[str]) -> Entere
     return replace(entered, contender=replace(entered.contender, left_out=left_out))
 
 
-def _steady(results: Mapping[str, Warmed]) -> dict[str, Any]:
-    """The warm-up on the first workload as it is stored, with those on others under `later`."""
+def _steady(results: Mapping[str, Warmed], footprint: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The warm-up on the first workload as it is stored, with those on others under `later`.
+
+    What the instance used before it is beside them.
+    """
     (_, first), *others = results.items()
     later = {workload: warmed.to_json() for workload, warmed in others}
-    return first.to_json() | ({"later": later} if later else {})
+    before = {"footprint": dict(footprint)} if footprint else {}
+    return first.to_json() | ({"later": later} if later else {}) | before
 
 
 def workload_faults(

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from deadheat.errors import DeadheatError
 from deadheat.host import ENDS_ONLY_S, Completed, Exited, ProcessSpec, Sample, Usage
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.database import DatabaseTime
@@ -77,9 +77,15 @@ class TrialContext(TrialPlace):
 
 
 def load_spec(
-    protocol: Protocol, instance: Instance, connections: int, workload: str | None = None
+    protocol: Protocol,
+    instance: Instance,
+    connections: int,
+    workload: str | None = None,
+    rate_per_s: float | None = None,
 ) -> LoadSpec:
-    """A protocol's load at one level, closed loop; of its first workload unless one is named."""
+    """A protocol's load at one level, closed loop unless a rate is offered; of its first workload
+    unless one is named.
+    """
     sent = workload_of(protocol, instance.contender, workload)
     alone = protocol if isinstance(protocol, AloneProtocol) else None
     return LoadSpec(
@@ -87,6 +93,7 @@ def load_spec(
         connections=connections,
         duration_s=round(protocol.duration_s, 3),
         threads=protocol.threads,
+        rate_per_s=rate_per_s,
         discard_s=0.0 if isinstance(protocol, SliceProtocol) else protocol.discard_s,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
@@ -95,7 +102,7 @@ def load_spec(
         workload=sent.for_engine() if sent else None,
         arguments=(
             *(alone.arguments if alone else ()),
-            *unread(instance.contender, protocol.generator),
+            *load_arguments(instance, protocol.generator),
         ),
     )
 
@@ -114,9 +121,13 @@ def workload_of(
     return protocol.workload_named(name or protocol.workload_names[0])
 
 
-def unread(contender: Contender, generator: str) -> tuple[str, ...]:
-    """The arguments with which a generator leaves the bodies unread; wrk reads none."""
-    return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
+def load_arguments(instance: Instance, generator: str) -> tuple[str, ...]:
+    """The arguments with which a generator leaves bodies unread, where they vary, and trusts.
+
+    wrk reads no body, and wrk and ab trust every certificate.
+    """
+    unread = BODY_UNREAD.get(generator, ()) if instance.contender.body_varies else ()
+    return (*unread, *(instance.trust if generator == Engine.name else ()))
 
 
 def measure(

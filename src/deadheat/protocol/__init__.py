@@ -17,6 +17,7 @@ from deadheat.protocol.model import (
     NamedContender,
     Origin,
     Protocol,
+    RateProtocol,
     Recovery,
     Repetitions,
     Restart,
@@ -37,6 +38,7 @@ __all__ = [
     "NamedContender",
     "Origin",
     "Protocol",
+    "RateProtocol",
     "Recovery",
     "Repetitions",
     "Restart",
@@ -63,7 +65,7 @@ class _Kind(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    kind: Literal["slices", "alone", "search"]
+    kind: Literal["slices", "rate", "alone", "search"]
 
 
 def protocol_names(root: Path) -> list[str]:
@@ -93,7 +95,7 @@ def load_protocol(root: Path, name: str) -> Protocol:
 def load_as(root: Path, name: str, kind: type[P]) -> P:
     """Read a protocol as `load_protocol` does. Raises `DeadheatError` for one of another kind."""
     protocol = load_protocol(root, name)
-    if not isinstance(protocol, kind):
+    if not isinstance(protocol, kind) or type(protocol) is not kind:  # `rate` is no race in slices
         wanted = kind.model_fields["kind"].annotation
         raise DeadheatError(
             f"--protocol {name}: its kind is {protocol.kind!r}, and here it has to be "

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.protocol.model import (
     SCALE_MAX,
     AloneProtocol,
@@ -59,7 +59,7 @@ def amend(
     try:
         return cast(P, type(protocol).model_validate(values))
     except ValidationError as error:
-        raise DeadheatError(
+        raise UsageFault(
             f"protocol {protocol.name} with these options: {faults_text(error, values)}",
             f"`deadheat plan --protocol {protocol.name} --json` shows its own values",
         ) from error

@@ -1,11 +1,12 @@
-"""What `protocols/NAME.toml` may say: what to measure, in one of three ways.
+"""What `protocols/NAME.toml` may say: what to measure, in one of four ways.
 
-`kind` says which: a race in slices, servers that run alone, or a search for a rate. Each has its
-own keys.
+`kind` says which: a race in slices, a race at offered rates, servers that run alone, or a search
+for a rate. Each has its own keys.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -22,6 +23,11 @@ MARGIN, CONFIDENCE = 0.03, 0.95
 Margin = Annotated[float, Field(gt=0, lt=0.5)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 Discard = Annotated[float, Field(ge=0, le=WEEK_S)]
+RATE_MAX = 1e9
+SHARE_TEXT = r"^(?:[1-9][0-9]?|0\.[0-9]*[1-9]|[1-9][0-9]?\.[0-9]+)%$"
+# Requests/s, or a share of the rate of the slowest contender at full load: "10%".
+OfferedRate = Annotated[float, Field(gt=0, le=RATE_MAX)] | Annotated[str, Field(pattern=SHARE_TEXT)]
+RATE_DIGITS = 3  # of a rate that is a share
 
 
 class Warmup(Strict):
@@ -209,11 +215,44 @@ class ByEngine(AnyProtocol):
 class SliceProtocol(ByEngine):
     """A race in slices: all contenders are up, and one of them runs at a time."""
 
-    kind: Literal["slices"]
+    kind: Literal["slices", "rate"]
     slices: SliceRule = SliceRule()
     stopping: Annotated[Settle | Fixed, Field(discriminator="kind")]
     at_once: Count | None = None  # contenders that are up; None: as many as memory holds
     controls: bool = True  # the null server, and with it the client's ceiling, in every block
+
+
+class RateProtocol(SliceProtocol):
+    """A race at common offered rates: what does this traffic cost, and how long does it wait?"""
+
+    kind: Literal["rate"]
+    rates: Annotated[tuple[OfferedRate, ...], Field(min_length=1, max_length=20, strict=False)]
+    price_per_core_hour: float | None = Field(default=None, gt=0, le=RATE_MAX)
+    stopping: Settle
+    controls: bool = False
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Every offered rate of each workload and number of connections, if it is resolved."""
+        rates = [rate for rate in self.rates if isinstance(rate, float)]
+        return tuple(
+            replace(level, offered_rate_per_s=r) for level in super().levels for r in rates
+        )
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether no rate is a share of one that is to be measured."""
+        return all(isinstance(rate, float) for rate in self.rates)
+
+    def resolved(self, slowest_per_s: float) -> Self:
+        """Without shares: `slowest_per_s` is the rate of the slowest contender at full load."""
+        rates = [
+            float(f"{slowest_per_s * float(rate[:-1]) / 100:.{RATE_DIGITS}g}")
+            if isinstance(rate, str)
+            else rate
+            for rate in self.rates
+        ]
+        return self.model_copy(update={"rates": tuple(dict.fromkeys(rates))})
 
 
 class SearchProtocol(ByEngine):
@@ -242,6 +281,7 @@ class AloneProtocol(AnyProtocol):
     notes: Texts = ()
     origin: Origin | None = None  # of a replay
     recovery: Recovery | None = None  # after each trial
+    idle_connections: Annotated[tuple[Count, ...], Field(max_length=10, strict=False)] = ()
     deviations: Texts = ()  # from the file, as asked for on the command line
     workloads: Annotated[tuple[Workload, ...], Field(max_length=1, strict=False)] = ()
 
@@ -281,10 +321,11 @@ class TrialProtocol(ByEngine):
     controls: bool = True
 
 
-Protocol = SliceProtocol | AloneProtocol | SearchProtocol
+Protocol = SliceProtocol | RateProtocol | AloneProtocol | SearchProtocol
 StoredProtocol = Protocol | TrialProtocol
 KINDS: Mapping[str, type[SliceProtocol] | type[AloneProtocol] | type[SearchProtocol]] = {
     "slices": SliceProtocol,
+    "rate": RateProtocol,
     "alone": AloneProtocol,
     "search": SearchProtocol,
 }

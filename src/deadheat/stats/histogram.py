@@ -68,14 +68,14 @@ class Latency:
         """As HdrHistogram V2, deflated, in base64: what `merge` reads."""
         return str(self.histogram.encode().decode())
 
-    def quantile_us(self, q: float) -> int | None:
-        """The q-quantile in microseconds; None for fewer than 100 / (1 - q) values.
+    def quantile_us(self, q: float, beyond: float = 100) -> int | None:
+        """The q-quantile in microseconds; None for fewer than `beyond` / (1 - q) values.
 
         Raises ValueError for q outside 0 <= q < 1.
         """
         if not 0 <= q < 1:
             raise ValueError(f"quantile {q}: expected at least 0 and below 1")
-        if self.count < values_needed(q):
+        if self.count < values_needed(q, beyond):
             return None
         rank = max(int(q * self.count + 0.5), 1)
         index = int(np.searchsorted(np.cumsum(self.counts), rank))
@@ -83,9 +83,9 @@ class Latency:
         return int(self.histogram.get_highest_equivalent_value(lowest_us))
 
 
-def values_needed(q: float) -> float:
-    """The number of values that a q-quantile needs: 100 beyond it."""
-    return (100 - 1e-6) / (1 - q)
+def values_needed(q: float, beyond: float = 100) -> float:
+    """The number of values that a q-quantile needs: so many beyond it."""
+    return (beyond - 1e-6) / (1 - q)
 
 
 def merge(encoded: Iterable[str]) -> Latency:

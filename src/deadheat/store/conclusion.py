@@ -46,6 +46,13 @@ class Capacity(Strict):
     trouble: str | None
 
 
+class BuildFacts(Strict):
+    """Of a contender's build: the size of its folder, and the packages that lock files name."""
+
+    size_bytes: int | None = None
+    dependencies: int | None = None
+
+
 class ImportedFrom(Strict):
     """When the run was imported, and the name of the bundle."""
 
@@ -67,6 +74,8 @@ class Conclusion(Strict):
     slo: str | None = None  # of a search for capacity
     capacities: Annotated[tuple[Capacity, ...], Field(strict=False)] = ()
     imported: ImportedFrom | None = None
+    folder: str | None = None  # where its command was given; a copy of the run does not have it
+    builds: dict[str, BuildFacts] = Field(default={})  # by contender
 
     @property
     def share_of_error(self) -> float:

@@ -206,7 +206,7 @@ class Explained:
     """What was not counted, and why."""
 
     @classmethod
-    def stored(cls, trial: StoredTrial) -> Self | None:
+    def stored(cls, trial: StoredTrial) -> "Explained | None":
         """That of a trial; None if it has none. Raises `StoreError`."""
         try:
             values = trial.result.get(EXPLAINED)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from deadheat import numbers
 from deadheat.catalog.manifest import Name, Strict, Text, Texts
 from deadheat.workload.sample import SampleRequest
 
@@ -31,15 +32,18 @@ BODY_SHOWN_CHARS = 400
 
 @dataclass(frozen=True, slots=True, order=True)
 class Level:
-    """Levels order by workload, then by connections."""
+    """Levels order by workload, then by connections, then by the offered rate; 0: closed loop."""
 
     workload: str
     connections: int
+    offered_rate_per_s: float = 0.0
 
     def __str__(self) -> str:
         """`100 connections`; with a workload that is not the default, `route, 100 connections`."""
         noun = "connection" if self.connections == 1 else "connections"
-        return f"{self._prefix}{self.connections:,} {noun}"
+        rate_per_s = self.offered_rate_per_s
+        offered = f", {numbers.rate(rate_per_s)} requests/s" if rate_per_s else ""
+        return f"{self._prefix}{self.connections:,} {noun}{offered}"
 
     @property
     def short(self) -> str:

@@ -18,7 +18,6 @@ from .kernel import (
     Family,
     descendants,
     keyed,
-    read_number,
     read_text,
     start_ticks,
     wait_for_key,
@@ -110,7 +109,7 @@ def claim_cgroup() -> str | None:
                 path.rmdir()
         except (OSError, Fault):
             continue
-    claimed.sort(key=lambda path: not (path / "memory.peak").exists())
+    claimed.sort(key=lambda path: not (path / "memory.stat").exists())
     for path in claimed[1:]:
         path.rmdir()
     return str(claimed[0]) if claimed else None
@@ -183,10 +182,15 @@ class CgroupTree(Tree):
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
         return self.cpu_usec[0] / 1e6, self.cpu_usec[1] / 1e6
 
-    def memory(self) -> tuple[int, int]:
-        now = read_number(f"{self.path}/memory.current")
-        peak = read_number(f"{self.path}/memory.peak")
-        return super().memory() if now is None or peak is None else (now, peak)
+    def memory_now(self) -> int:
+        stat = keyed(read_text(f"{self.path}/memory.stat"))
+        return stat["anon"] + stat["shmem"] if "anon" in stat else super().memory_now()
+
+    def memory_apart(self) -> Json:
+        stat = keyed(read_text(f"{self.path}/memory.stat"))
+        if "anon" not in stat:
+            return super().memory_apart()
+        return {"socket_bytes": stat["sock"], "cache_bytes": stat["file"] - stat["shmem"]}
 
     def send(self, number: int) -> None:
         if self.container:

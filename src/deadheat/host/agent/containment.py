@@ -229,5 +229,5 @@ class Containment:
 
     @property
     def memory_source(self) -> str:
-        exact = self.cgroup and Path(self.cgroup, "memory.peak").exists()
-        return "cgroup" if exact else "sampled PSS"
+        counted = self.cgroup and Path(self.cgroup, "memory.stat").exists()
+        return f"anonymous and shared, {'cgroup' if counted else 'PSS'}"

@@ -134,10 +134,25 @@ def switches_of(pid: int) -> dict[int, tuple[int, int]]:
 
 
 def memory_of(pid: int) -> int:
-    """Proportional set size in bytes; resident set size if the kernel does not give the former."""
-    pss = keyed(read_text(f"/proc/{pid}/smaps_rollup")).get("Pss")
-    rss = keyed(read_text(f"/proc/{pid}/status")).get("VmRSS", 0)
-    return 1024 * (rss if pss is None else pss)
+    """Anonymous and shared memory in bytes, of a page that several map the process's part.
+
+    The whole page, if the kernel does not tell the part (before Linux 5.4).
+    """
+    part = keyed(read_text(f"/proc/{pid}/smaps_rollup"))
+    if "Pss_Anon" in part:
+        return 1024 * (part["Pss_Anon"] + part.get("Pss_Shmem", 0))
+    whole = keyed(read_text(f"/proc/{pid}/status"))
+    return 1024 * (whole.get("RssAnon", 0) + whole.get("RssShmem", 0))
+
+
+def peak_of(pid: int) -> int:
+    """The most anonymous and shared memory that a process had, or less; 0 if it has ended.
+
+    Its peak resident set without the files that it maps now: it mapped no more at its peak, unless
+    it has unmapped some.
+    """
+    status = keyed(read_text(f"/proc/{pid}/status"))
+    return 1024 * max(0, status.get("VmHWM", 0) - status.get("RssFile", 0))
 
 
 def resident_bytes(pid: int) -> int:

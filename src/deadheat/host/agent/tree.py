@@ -16,9 +16,8 @@ from .kernel import (
     KERNEL_DEADLINE_S,
     Family,
     descendants,
-    keyed,
     memory_of,
-    read_text,
+    peak_of,
     stat_fields,
     switches_of,
 )
@@ -62,12 +61,22 @@ class Processes(abc.ABC):
         return self.switches_total
 
     def memory(self) -> tuple[int, int]:
-        """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
-        pids = self.members()
-        now = sum(map(memory_of, pids))
-        marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
-        self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
+        """Anonymous and shared memory in bytes: now, and at its peak.
+
+        The peak is the most of all readings so far, or of one process between them (`peak_of`).
+        That of cgroups contains page cache, sockets and other memory of the kernel.
+        """
+        now = self.memory_now()
+        marks = map(peak_of, self.members())
+        self.memory_peak_bytes = max(self.memory_peak_bytes, now, *marks)
         return now, self.memory_peak_bytes
+
+    def memory_now(self) -> int:
+        return sum(map(memory_of, self.members()))
+
+    def memory_apart(self) -> Json:
+        """What memory does not contain: of sockets, and page cache; None if nothing counts it."""
+        return {"socket_bytes": None, "cache_bytes": None}
 
     def usage(self, with_switches: bool = True) -> Json:
         """Context switches are in files of each thread, so a sample during a load has none."""
@@ -85,6 +94,7 @@ class Processes(abc.ABC):
             "page_faults": sum(int(fields[at]) for fields in stats for at in FAULTS_AT),
             "memory_bytes": memory,
             "memory_peak_bytes": peak,
+            **self.memory_apart(),
             "processes": len(pids),
             "threads": sum(int(fields[17]) for fields in stats),
         }

@@ -113,8 +113,8 @@ def achieved(evidence: Evidence) -> Gate | None:
     """Open loop: the achieved rate is the offered rate, while requests were offered.
 
     Read from the series, because the rate also counts late answers: those of a server that falls
-    behind arrive while the generator waits for the rest. Requests that may be in flight when the
-    window ends are those of one service time.
+    behind arrive while the generator waits for the rest. Requests that may be in flight when
+    a window ends are those of one service time.
     """
     result = evidence.result
     rows = [row for row in result.series if row["at_s"] <= result.elapsed_s + 1e-6]
@@ -122,7 +122,7 @@ def achieved(evidence: Evidence) -> Gate | None:
         return None
     until_s = rows[-1]["at_s"]
     share = sum(row["ok"] for row in rows) / until_s / result.offered_rate_per_s
-    in_flight = (result.service_us.get("mean") or 0.0) / 1e6 / until_s
+    in_flight = (result.service_us.get("mean") or 0.0) / 1e6 / (evidence.window_s or until_s)
     advice = "the server did not keep up with the offered rate, so its latency is unbounded"
     least = ACHIEVED_SHARE_MIN - in_flight
     return gate("achieved", share >= least, share, least, "share", advice)
@@ -349,8 +349,10 @@ SLICED_GATES = (
     served,
     workers,
     little_law,
+    achieved,
     client_resources,
     client_wait,
+    send_lag,
     listen_drops,
     retransmits,
     network,

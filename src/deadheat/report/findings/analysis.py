@@ -74,6 +74,21 @@ class LevelAnalysis:
         return tuple(standing for standing in self.standings if standing.ranked)
 
     @property
+    def by_name(self) -> Mapping[str, tuple[int, Standing]]:
+        """The place and the standing of each contender."""
+        if "by_name" not in self.kept:
+            self.kept["by_name"] = {
+                standing.contender.name: (place, standing)
+                for place, standing in enumerate(self.standings)
+            }
+        names: Mapping[str, tuple[int, Standing]] = self.kept["by_name"]
+        return names
+
+    def place(self, name: str) -> int:
+        """Where a contender stands, from 0. Raises KeyError for another name."""
+        return self.by_name[name][0]
+
+    @property
     def lone(self) -> Standing | None:
         """The only contender with a rate that counts: it has no rank."""
         comparable = [standing for standing in self.standings if standing.row is not None]
@@ -99,7 +114,18 @@ class Analysis:
 
 
 def analyze(view: RunView) -> Analysis:
-    """Rank each level over its valid trials, with the run's margin and confidence."""
+    """Rank each level over its valid trials, with the run's margin and confidence.
+
+    The view keeps the result: each format and each page asks for it.
+    """
+    first, *_ = view.by_workload
+    if "analysis" not in first.kept:
+        first.kept["analysis"] = _analyze(first)
+    analysis: Analysis = first.kept["analysis"]
+    return analysis
+
+
+def _analyze(view: RunView) -> Analysis:
     trials = [
         trial
         for contender in (*view.contenders, *view.controls)

@@ -5,18 +5,23 @@ beside a ratio of geometric means may contradict it, such as 4,708 and 5,045 bes
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from deadheat import numbers
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
 from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
 from deadheat.report.findings.environment import differences
+from deadheat.report.findings.footprint import (
+    FootprintChange,
+    footprint_changes,
+    memory_refusal,
+)
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
 from deadheat.stats.distributions import Floats
@@ -239,10 +244,39 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
             }
     if not levels:
         lines.append("no connection level is in both runs")
+    taken = footprint_changes(first, second)
+    lines += _footprint_lines(first, second, taken)
     setup = differences(first, second)
     lines.append("differences in setup" if setup else "no difference in the stored setup")
     lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
-    return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
+    return lines, finite(
+        {
+            "levels": levels,
+            "footprint": [asdict(each) for each in taken],
+            "differences": [asdict(item) for item in setup],
+        }
+    )
+
+
+def _footprint_lines(
+    first: RunView, second: RunView, taken: Sequence[FootprintChange]
+) -> Iterator[str]:
+    """A line for each figure; those of memory only if it means the same in both runs."""
+    if not taken:
+        return
+    yield "footprint, means over starts and half widths of their intervals"
+    width = max([MIN_NAME_WIDTH, *(len(each.name) for each in taken)])
+    for each in taken:
+        unit = 1.0 if each.figure.endswith(", s") else 1024.0
+        figure = each.figure.replace("bytes", "KiB")
+        before, after = (
+            f"{side.mean / unit:,.4g} [{(side.mean - (side.low or 0.0)) / unit:,.2g}]"
+            for side in (each.first, each.second)
+        )
+        verdict = "agree" if each.agree else "differ"
+        yield f"{INDENT}{each.name:{width}} {figure:16} {before:>20} {after:>20}  {verdict}"
+    if (refusal := memory_refusal(first, second)) is not None:
+        yield f"{INDENT}{refusal}"
 
 
 def _apart(first: RunView, second: RunView) -> str:
@@ -269,11 +303,11 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
     Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
     """
     if a == b:
-        raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
+        raise UsageFault(f"FIRST and SECOND are both {a!r}", "name two contenders")
     known = dict.fromkeys(each.name for part in view.by_workload for each in part.contenders)
     for name in (a, b):
         if name not in known:
-            raise DeadheatError(
+            raise UsageFault(
                 f"run {view.run_id} has no contender {name!r}",
                 f"its contenders: {', '.join(known)}",
             )

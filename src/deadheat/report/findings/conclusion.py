@@ -18,6 +18,8 @@ from deadheat.report.findings.analysis import (
     shown_name,
 )
 from deadheat.report.findings.capacity import capacity_statements
+from deadheat.report.findings.common_rate import rate_answer, rate_statements
+from deadheat.report.findings.footprint import footprint_answer
 from deadheat.report.findings.next_step import reasonable_s, remaining, time_text, too_close
 from deadheat.report.findings.precision import (
     lone_answer,
@@ -38,6 +40,7 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     """The main level's verdicts, then the other levels, what limited the rates, and the method."""
     return (
         *capacity_statements(view),
+        *rate_statements(view),
         *(_verdicts(view, analysis, analysis.main) if view.races else ()),
         *_other_levels(analysis),
         *precision(view, analysis),
@@ -241,8 +244,10 @@ def _margin(ranking: Ranking) -> str:
 
 def answer(view: RunView, level: LevelAnalysis) -> str:
     """Which contender is fastest at this level: one sentence without its period."""
+    if (taken := footprint_answer(view)) is not None:
+        return taken
     if not view.races:
-        return "This run searched for the highest rate that holds an objective"
+        return rate_answer(view) or "This run searched for the highest rate that holds an objective"
     if (lone := lone_rate(view, level)) is not None:
         return lone_answer(lone)
     ranking, ranked = level.ranking, level.ranked

@@ -147,7 +147,7 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
         sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
         user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
         sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
-        bounds = map(Bounds.of, (user, system, difference(*sums, ALPHA)))
+        bounds = map(Bounds.of, (user, system, difference(sums[0], sums[1], ALPHA)))
         found.append(Gap.between(more.name, less.name, *bounds))
     return tuple(found)
 

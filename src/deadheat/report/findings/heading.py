@@ -7,7 +7,7 @@ from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
 from deadheat.foreign_text import one_line
 from deadheat.host.fingerprint import FarHost, Interface
-from deadheat.protocol import AloneProtocol, SliceProtocol
+from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.evidence import HostLosses
@@ -281,7 +281,9 @@ def method(view: RunView, analysis: Analysis) -> tuple[str, ...]:
 
 
 def _schedule(view: RunView) -> Iterator[str]:
-    if not view.races:
+    if isinstance(view.protocol, RateProtocol):
+        yield _rates(view, view.protocol)
+    elif not view.races:
         yield _search(view)
     elif isinstance(view.protocol, SliceProtocol):
         yield _slices(view, view.protocol.slices.rounds)
@@ -299,6 +301,19 @@ def _schedule(view: RunView) -> Iterator[str]:
             "Latency was measured afterwards at fixed offered rates (open loop), from the moment "
             "each request was due."
         )
+
+
+def _rates(view: RunView, protocol: RateProtocol) -> str:
+    rounds = numbers.count(protocol.slices.rounds, "round")
+    return (
+        "deadheat started, verified and warmed up all contenders, at full load. In each block, at "
+        f"each offered rate, {rounds} followed: one contender after the other was thawed and "
+        f"loaded for one slice of about {_duration(view)}, while the others were frozen. Requests "
+        "were due on a random schedule (open loop, Poisson arrivals), and a response time counts "
+        "from the moment a request was due. CPU time and p99 are compared within blocks, and the "
+        "intervals of a table hold together. A server that answered less than 99 % of the offered "
+        "rate within the slices does not hold it, and has no rank there."
+    )
 
 
 def _search(view: RunView) -> str:

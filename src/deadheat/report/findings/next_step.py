@@ -86,8 +86,7 @@ def block_of(view: RunView, analysis: Analysis, contenders: int) -> float | None
     if analysis.block_s is None:
         return None
     controls = len(view.controls)
-    measured = sum(bool(contender.cells) for contender in view.contenders)
-    share = (contenders + controls) / max(measured + controls, contenders + controls)
+    share = (contenders + controls) / max(view.measured + controls, contenders + controls)
     return analysis.block_s * share / max(len(view.workloads), 1)
 
 

@@ -10,7 +10,9 @@ from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, at_least, shown_name
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
+from deadheat.report.findings.common_rate import open_command, rate_statements, without_intervals
 from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
+from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.next_step import (
     NextStep,
     Source,
@@ -54,12 +56,36 @@ def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ..
     """Every point of a run, in the order of reading."""
     return (
         *(Point("KNOWN", statement.text) for statement in capacity_statements(view)),
-        *(_of_level(view, analysis, source) if view.races and analysis.levels else ()),
+        *_of_rates(view),
+        *(_of_level(view, analysis, source) if _ranks(view, analysis) else ()),
         *_cautions(view),
         *_noise(view, analysis),
         Point("SEE", "everything", "", f"deadheat report {source.argument} -v"),
         Point("SEE", "a web page", "", f"deadheat report {source.argument} {PAGE}"),
     )
+
+
+def _ranks(view: RunView, analysis: Analysis) -> bool:
+    return view.races and bool(analysis.levels) and not is_asked(view)
+
+
+def _of_rates(view: RunView) -> Iterator[Point]:
+    """What a race at common rates shows: the first pairs of each kind, and the others counted."""
+    by_topic: dict[str, list[str]] = {}
+    for statement in rate_statements(view):
+        by_topic.setdefault(statement.topic, []).append(statement.text)
+    for topic, most in (("known", KNOWN_MAX), ("open", OPEN_MAX)):
+        texts = by_topic.get(topic, [])
+        commands = [open_command(view)] if topic == "open" and texts else []
+        for place, text in enumerate(texts[:most]):
+            is_last = place + 1 == min(len(texts), most)
+            yield Point(topic.upper(), text, "", commands[0] if commands and is_last else "")
+        if len(texts) > most:
+            yield Point(topic.upper(), f"{numbers.count(len(texts) - most, 'more pair')}: -v")
+    if without_intervals(view) and not by_topic.keys() & {"known", "open"}:
+        yield Point("OPEN", "no comparison has an interval", "", open_command(view))
+    for topic in ("unranked", "idle CPUs"):
+        yield from (Point(topic.upper(), text) for text in by_topic.get(topic, []))
 
 
 def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Point]:
@@ -194,13 +220,13 @@ def _pauses(view: RunView, level: LevelAnalysis) -> Iterator[Point]:
 
 
 def _cautions(view: RunView) -> Iterator[Point]:
-    """The most serious cautions, each with its advice."""
+    """The most serious cautions, in three lines at most; the details are in the full report."""
     all_cautions = cautions(view)
-    for caution in all_cautions[:CAUTIONS_MAX]:
-        fix = f"fix: {_whole(caution.advice)}" if caution.advice else ""
-        yield Point("CAUTION", _whole(caution.text), fix)
-    if len(all_cautions) > CAUTIONS_MAX:
-        more = numbers.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
+    fits = len(all_cautions) <= CAUTIONS_MAX
+    shown = all_cautions if fits else all_cautions[: CAUTIONS_MAX - 1]
+    yield from (Point("CAUTION", _whole(caution.shown)) for caution in shown)
+    if not fits:
+        more = numbers.count(len(all_cautions) - len(shown), "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))

@@ -8,6 +8,8 @@ from typing import Any
 
 from deadheat.foreign_text import spreadsheet_cell
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
+from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
+from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
@@ -23,7 +25,9 @@ FIELDS = (
     *("ratio_to_fewest_workers_low", "ratio_to_fewest_workers_high"),
     *("service_us_p50", "service_us_p99", "response_us_p50", "response_us_p99"),
     *("response_us_p99_9", "server_cpu_us_per_request", "server_cpus_used", "limit"),
+    *("p99_rank_low", "p99_rank_high", "price_of_a_million_requests"),
     *("database_cpu_us_per_request", "memory_peak_bytes", "errors"),
+    *("ready_s", "memory_idle_bytes", "build_bytes", "dependencies", "processes", "threads"),
     *("trials", "trials_valid"),
     *PER_REQUEST,
 )
@@ -52,9 +56,17 @@ def _rows(view: RunView, analysis: Analysis) -> Iterator[Mapping[str, Any]]:
     if view.races:
         for level in analysis.levels:
             yield from _level(view, level)
+    at_rates = {
+        (level.connections, level.offered_rate_per_s, measure, each.contender.name): each
+        for level in rate_levels(view)
+        for measure in WORDS
+        for each in level.by(measure)
+    }
     for contender in view.contenders:
         for cell in contender.offered:
-            yield _offered(view, contender, cell)
+            place = (cell.connections, cell.offered_rate_per_s)
+            cost, wait = (at_rates.get((*place, m, contender.name)) for m in WORDS)
+            yield {**_offered(view, contender, cell), **_ranked(cost, wait)}
 
 
 def _level(view: RunView, level: LevelAnalysis) -> Iterator[Mapping[str, Any]]:
@@ -95,6 +107,26 @@ def _level(view: RunView, level: LevelAnalysis) -> Iterator[Mapping[str, Any]]:
         }
 
 
+def _ranked(cost: RateStanding | None, wait: RateStanding | None) -> Mapping[str, Any]:
+    """What a race at common rates adds; nothing for other offered rates."""
+    if cost is None or wait is None:
+        return {}
+    times = cost.times_least
+    return {
+        "rank_low": cost.row.rank_low if cost.row else None,
+        "rank_high": cost.row.rank_high if cost.row else None,
+        "not_ranked_because": cost.reason,
+        "rate_per_s": cost.reached_per_s,
+        "ratio_to_leader": times.ratio if times else None,
+        "ratio_low": times.low if times else None,
+        "ratio_high": times.high if times else None,
+        "server_cpus_used": cost.cores,
+        "p99_rank_low": wait.row.rank_low if wait.row else None,
+        "p99_rank_high": wait.row.rank_high if wait.row else None,
+        "price_of_a_million_requests": cost.price_per_million,
+    }
+
+
 def _per_request(parts: PerRequest | None) -> Mapping[str, Any]:
     return dict(zip(PER_REQUEST, astuple(parts), strict=True)) if parts is not None else {}
 
@@ -105,6 +137,21 @@ def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
         "workload": view.workload,
         **{name: getattr(contender, name) for name in CONTENDER},
         "memory_peak_bytes": contender.memory_peak_bytes,
+        **_footprint(view, contender),
+    }
+
+
+def _footprint(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
+    found = footprint(view, contender)
+    if found is None:
+        return {}
+    return {
+        "ready_s": found.ready_s.mean if found.ready_s else None,
+        "memory_idle_bytes": found.idle_bytes.mean if found.idle_bytes else None,
+        "build_bytes": found.build_bytes,
+        "dependencies": found.dependencies,
+        "processes": found.processes,
+        "threads": found.threads,
     }
 
 

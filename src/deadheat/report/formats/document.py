@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from deadheat.report.findings.explanation import Gap, Sign
+from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
@@ -35,11 +36,11 @@ from deadheat.store.slices import StoredSlice
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
 
-def _known(value: float | None) -> float | None:
+def known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-Known = Annotated[Finite | None, BeforeValidator(_known)]
+Known = Annotated[Finite | None, BeforeValidator(known)]
 """Null if it is not a number, or infinite."""
 
 
@@ -256,6 +257,8 @@ class ContenderPart(Part):
     offered: tuple[Offered, ...]
     recoveries: tuple[RecoveryRecord, ...]
     """After each trial, in a decay study only."""
+    footprint: Footprint | None
+    """What it takes up; null if it never started."""
 
 
 class Ratio(Part):
@@ -357,6 +360,40 @@ class LevelPart(Part):
     scaling: tuple[Scaling, ...]
 
 
+class RateStandingPart(Part):
+    """A contender at a common offered rate."""
+
+    name: str
+    rank_low: int | None
+    rank_high: int | None
+    value_us: Finite | None
+    """CPU time per request, or the p99 of the response time."""
+    times_least: Ratio | None
+    """How many times as much as the least of all."""
+    reached_per_s: Finite
+    cores: Finite | None
+    """CPUs that the server kept busy at this rate."""
+    price_per_million: Finite | None
+    """Of a million requests, at the protocol's `price_per_core_hour`."""
+    p50_us: Finite | None
+    p99_9_us: Finite | None
+    trials: int
+    trials_valid: int
+    reason: str | None
+    """Why it has no rank here."""
+
+
+class RateOrder(Part):
+    """All contenders at a common offered rate, by one measure, from the least to the most."""
+
+    workload: str
+    connections: int
+    offered_rate_per_s: Finite
+    measure: Literal["cost", "wait"]
+    """`cost`: CPU time per request. `wait`: the p99 of the response time."""
+    standings: tuple[RateStandingPart, ...]
+
+
 class CapacityPart(Part):
     """The highest offered rate at which an objective held; 0 where no rate held."""
 
@@ -447,6 +484,8 @@ class Document(Part):
     hosts: tuple[HostPart, ...]
     contenders: tuple[ContenderPart, ...]
     levels: tuple[LevelPart, ...]
+    rates: tuple[RateOrder, ...]
+    """Of a race at common offered rates: from the lowest rate, by cost and then by wait."""
     capacities: tuple[CapacityPart, ...]
     cautions: tuple[CautionPart, ...]
     conclusions: tuple[StatementPart, ...]

@@ -44,7 +44,7 @@ def explanation_columns(view: RunView) -> list[Column]:
     def time(part: slice) -> Callable[[ContenderView], str]:
         def text(row: ContenderView) -> str:
             us = time_of(row)
-            return numbers.microseconds(sum(us[part]) if us is not None else None)
+            return numbers.microseconds(sum([*us][part]) if us is not None else None)
 
         return text
 

@@ -15,6 +15,7 @@ from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
+from deadheat.report.formats.cost_tables import FOOTPRINT_NOTE, footprint_columns, rate_tables
 from deadheat.report.formats.explained import (
     TITLE,
     explanation_columns,
@@ -90,7 +91,12 @@ def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
     yield from _titled(
         _text(f"The highest rate that held {objective(view)}"), capacity_columns(view)
     )
+    for title, columns in rate_tables(view):
+        yield from _titled(_text(title), columns)
     yield from _titled("Response time from the moment each request was due", offered_columns(view))
+    if columns := footprint_columns(view):
+        yield from _titled("Footprint", columns)
+        yield from ("", _text(f"{FOOTPRINT_NOTE}."))
     statements = conclusions(view, analysis)
     yield from _listed("Conclusion", [f"**{s.topic}**: {_text(s.text)}" for s in statements])
     if analysis.levels and analysis.main.ranking:

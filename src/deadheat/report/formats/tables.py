@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from deadheat import numbers
+from deadheat.campaign.past import COMMON_RATE
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.capacity import capacities
@@ -142,8 +143,8 @@ def with_bars(columns: Sequence[Column], level: LevelAnalysis, cells: int) -> li
 
 def offered_columns(view: RunView) -> list[Column]:
     """A row for each offered rate of each contender; no columns if there was none."""
-    cells = [cell for contender in view.contenders for cell in contender.offered]
-    names = [_name(contender) for contender in view.contenders for _ in contender.offered]
+    rows = [(c, cell) for c in view.contenders for cell in c.offered if cell.kind != COMMON_RATE]
+    names, cells = [_name(contender) for contender, _ in rows], [cell for _, cell in rows]
     if not cells:
         return []
     return [

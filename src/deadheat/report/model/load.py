@@ -1,12 +1,15 @@
 """`load_view`: a stored run as a report shows it."""
 
+import contextlib
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from deadheat.campaign.explain import EXPLAIN
-from deadheat.campaign.past import AFTER_THE_RACE
+from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
 from deadheat.campaign.trials import HALF_LOAD
+from deadheat.catalog.manifest import ended_support
 from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import (
@@ -174,6 +177,7 @@ def _contenders(
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.get("homepage"),
             notes=_notes(row),
+            ended=_ended(row, run.started_at.date()),
             published=published_rows(row.manifest),
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
@@ -231,6 +235,15 @@ def _notes(contender: StoredContender) -> tuple[str, ...]:
     return (*contender.manifest.get("notes", ()), *tried)
 
 
+def _ended(contender: StoredContender, at: datetime.date) -> dict[str, str]:
+    support = contender.manifest.get("support")
+    if not isinstance(support, dict):
+        return {}
+    with contextlib.suppress(TypeError, ValueError):  # of a foreign bundle
+        return ended_support(support, contender.version, at)
+    return {}
+
+
 def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dict[int, RawOutput]:
     """The output of one trial of each contender, by the contender's id."""
     chosen = {key: trial for key, group in trials.items() if (trial := middle_trial(group))}
@@ -263,6 +276,8 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
     cells = []
     for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
         views = tuple(facts.trial(trial) for trial in group)
+        if kind == COMMON_RATE:
+            views = tuple(map(facts.at_common_rate, views, group))
         counted = _counted(group, views)
         elapsed_s = sum(trial.elapsed_s or 0 for trial in counted)
         requests = sum(trial.requests_ok or 0 for trial in counted)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Fixed, Settle, StoredProtocol
@@ -60,6 +60,8 @@ class TrialView:
     slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     database_cpu_us_per_request: float | None = None  # of the workload's database
     per_request: PerRequest | None = None
+    response_us_p99: float | None = None  # this and the next of a trial at a common rate
+    reached_per_s: float | None = None
 
     @property
     def server_cpus_used(self) -> float | None:
@@ -212,6 +214,7 @@ class ContenderView:
     offered: tuple[OfferedCell, ...] = ()
     homepage: str | None = None
     notes: tuple[str, ...] = ()
+    ended: Mapping[str, str] = field(default_factory=dict)  # lines without support when it ran
     published: tuple[PublishedRow, ...] = ()
     build: Build | None = None
     raw_output: RawOutput | None = None
@@ -269,6 +272,8 @@ class RunView:
     workloads: tuple[str, ...] = (HELLO,)
     later: tuple["RunView", ...] = ()
     link_losses: LinkLosses | None = None  # of the whole run; None on one machine
+    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was worked out of this view: each format asks for it."""
 
     def outran_client(self, name: str, connections: int) -> tuple[Gate, ...]:
         """The failed `client_cpu` and `ceiling` of a contender; none if it did not."""
@@ -279,9 +284,19 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        protocol = self.protocol.only(self.workload)
-        alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
-        return (alone, *self.later)
+        if "alone" not in self.kept:
+            protocol = self.protocol.only(self.workload)
+            alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
+            self.kept["alone"] = alone
+        return (self.kept["alone"], *self.later)
+
+    @property
+    def measured(self) -> int:
+        """How many contenders have a trial in closed loop."""
+        if "measured" not in self.kept:
+            self.kept["measured"] = sum(bool(each.cells) for each in self.contenders)
+        count: int = self.kept["measured"]
+        return count
 
     def on(self, workload: str) -> "RunView":
         """What it measured on one workload. Raises `DeadheatError` if it has none of that name."""

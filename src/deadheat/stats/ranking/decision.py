@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.ranking.ratio import Ratios
@@ -35,19 +36,22 @@ class Effort:
     extra_invocations: int
 
 
-def judge(log_ratio: float, half_width: float, separated: bool, margin: float) -> Verdict:
-    """The verdict of an interval of the log-ratio; `margin` 0.03 means within 3 %.
+def judge(
+    log_ratio: Floats, half_width: Floats, separated: npt.NDArray[np.bool_], margin: float
+) -> npt.NDArray[np.object_]:
+    """The verdicts of intervals of log-ratios; `margin` 0.03 means within 3 %.
 
     Equivalent if the whole interval lies within the margin, even if it excludes 1: a
     difference that is known to be too small to matter is a dead heat (two one-sided tests,
     Schuirmann 1987). Otherwise separated if the interval excludes 1. The two questions need
     no further correction: for a given truth, at most one of the two answers can be false.
     """
-    if math.isnan(half_width):
-        return Verdict.UNDECIDED
-    if abs(log_ratio) + half_width < math.log1p(margin):
-        return Verdict.EQUIVALENT
-    return Verdict.SEPARATED if separated else Verdict.UNDECIDED
+    with np.errstate(invalid="ignore"):
+        equivalent = np.abs(log_ratio) + half_width < math.log1p(margin)
+    place = np.where(equivalent, 2, separated & ~np.isnan(half_width))
+    return np.asarray(
+        np.array([Verdict.UNDECIDED, Verdict.SEPARATED, Verdict.EQUIVALENT], object)[place]
+    )
 
 
 def effort(ratios: Ratios, a: int, b: int, margin: float) -> Effort | None:

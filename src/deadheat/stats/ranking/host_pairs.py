@@ -302,10 +302,9 @@ class HostPairRatios(ModelRatios):
         degrees = float(self.fits.degrees_of_freedom[a, b])
         if math.isnan(degrees):
             return "no interval: too few contenders that ran on several pairs of hosts"
-        steps = ", step by step" if self.level.comparisons > 1 else ""
         return (
             "runs linked by shared contenders; variance between pairs of hosts learned from these; "
-            f"t, {degrees:.1f} df; {self.level}{steps}"
+            f"t, {degrees:.1f} df; {self.level_text}"
         )
 
 
@@ -315,6 +314,7 @@ def rank_over_host_pairs(
     *,
     margin: float = 0.03,
     confidence: float = 0.95,
+    share: float = 1.0,
     controls: Collection[str] = (),
 ) -> Ranking:
     """Rank the contenders of `fit`; `names` has one name per contender index.
@@ -333,6 +333,7 @@ def rank_over_host_pairs(
         unranked=[name for k, name in enumerate(names) if competing[k] and k not in order],
         margin=margin,
         confidence=confidence,
+        share=share,
         ratios_as=HostPairRatios,
         more_time_helps=False,
     )

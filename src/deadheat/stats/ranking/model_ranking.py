@@ -29,11 +29,10 @@ class ModelRatios(Ratios):
         degrees = float(self.fits.degrees_of_freedom[a, b])
         if np.isnan(degrees):
             return "no interval: too few instances, or never measured together"
-        steps = ", step by step" if self.level.comparisons > 1 else ""
         return (
             "additive model of slices (contender, instance, machine state); instance-to-instance "
             f"variance learned from all contenders, at least the contender's own; t, {degrees:.1f} "
-            f"df; {self.level}{steps}"
+            f"df; {self.level_text}"
         )
 
 

@@ -236,14 +236,11 @@ def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> n
 
 def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
     """The verdict of every pair [place, place]. A contender is equivalent to itself."""
-    log_ratio, half_width = ratios.fits.log_ratio, ratios.half_width
-    verdicts = np.full(log_ratio.shape, Verdict.EQUIVALENT, dtype=object)
-    for a, b in np.argwhere(~np.eye(len(log_ratio), dtype=bool)):
-        if ratios.kept is not None and ratios.kept.equivalent[a, b]:
-            continue
-        verdicts[a, b] = judge(
-            float(log_ratio[a, b]), float(half_width[a, b]), bool(ratios.separated[a, b]), margin
-        )
+    verdicts = judge(ratios.fits.log_ratio, ratios.half_width, ratios.separated, margin)
+    equivalent = np.eye(len(verdicts), dtype=bool)
+    if ratios.kept is not None:
+        equivalent |= ratios.kept.equivalent
+    verdicts[equivalent] = np.array([Verdict.EQUIVALENT], object)  # NumPy would make it plain text
     return verdicts
 
 

@@ -57,6 +57,11 @@ class Ratios:
     kept: DecidedPairs | None = None
 
     @cached_property
+    def level_text(self) -> str:
+        """The level in words, which each pair's method repeats."""
+        return f"{self.level}{', step by step' if self.level.comparisons > 1 else ''}"
+
+    @cached_property
     def separated(self) -> npt.NDArray[np.bool_]:
         """Whether each pair is separated, [contender, contender]."""
         return self._steps[0]
@@ -134,5 +139,4 @@ class Ratios:
         pairing = "paired log-ratios by block"
         if self.fits.indirect[a, b]:
             pairing += ", through a third contender that ran with both"
-        steps = ", step by step" if self.level.comparisons > 1 else ""
-        return f"{pairing}; {starts}; t, {degrees:.1f} df; {self.level}{steps}"
+        return f"{pairing}; {starts}; t, {degrees:.1f} df; {self.level_text}"

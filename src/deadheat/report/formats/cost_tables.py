@@ -1,0 +1,149 @@
+"""The tables of what servers cost: at common offered rates, and their footprint."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
+from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint, is_read
+from deadheat.report.formats.tables import NAME_MAX, Column, column
+from deadheat.report.model.view import RunView
+
+
+def rate_tables(view: RunView) -> list[tuple[str, list[Column]]]:
+    """For each common offered rate, a titled table by CPU time and one by response time."""
+    several = len({level.connections for level in rate_levels(view)}) > 1
+    return [
+        (f"At {numbers.rate(level.offered_rate_per_s)} requests/s{at}, by {words}", columns)
+        for level in rate_levels(view)
+        for at in [f" and {level.connections:,} connections" if several else ""]
+        for words, columns in (
+            (WORDS["cost"], _cost_columns(level.cost)),
+            (WORDS["wait"], _wait_columns(level.wait)),
+        )
+    ]
+
+
+def _cost_columns(rows: Sequence[RateStanding]) -> list[Column]:
+    columns = [
+        *_rate_columns(rows),
+        column(rows, "CPU\nµs/req", _microseconds),
+        column(rows, "times\nthe least", _times),
+        column(rows, "CPU\ncores", lambda s: _figure(s.cores)),
+        column(rows, "price of\n1M req", lambda s: _figure(s.price_per_million)),
+        column(rows, "reached\nreq/s", lambda s: numbers.rate(s.reached_per_s)),
+    ]
+    has_price = any(row.price_per_million is not None for row in rows)
+    return [each for each in columns if has_price or not each.header.startswith("price")]
+
+
+def _wait_columns(rows: Sequence[RateStanding]) -> list[Column]:
+    return [
+        *_rate_columns(rows),
+        column(rows, "p99\nms", lambda s: numbers.milliseconds(s.cell.response["p99"])),
+        column(rows, "times\nthe least", _times),
+        column(rows, "p50\nms", lambda s: numbers.milliseconds(s.cell.response["p50"])),
+        column(rows, "p99.9\nms", lambda s: numbers.milliseconds(s.cell.response["p99_9"])),
+        column(rows, "reached\nreq/s", lambda s: numbers.rate(s.reached_per_s)),
+    ]
+
+
+def _rate_columns(rows: Sequence[RateStanding]) -> list[Column]:
+    return [
+        column(rows, "rank", lambda s: s.row.rank.replace("-", "–") if s.row else "–", False),
+        column(rows, "server", lambda s: one_line(s.name, NAME_MAX), False),
+    ]
+
+
+def _microseconds(standing: RateStanding) -> str:
+    return numbers.microseconds(standing.cell.server_cpu_us_per_request)
+
+
+def _times(standing: RateStanding) -> str:
+    """`1.23 [1.20–1.27]`"""
+    times = standing.times_least
+    if times is None:
+        return numbers.NONE
+    if times.ratio == times.low == times.high == 1:
+        return "1"
+    if times.low is None or times.high is None or not numbers.is_known(times.low, times.high):
+        return f"{times.ratio:.2f} {numbers.UNKNOWN}"
+    return f"{times.ratio:.2f} [{times.low:.2f}–{times.high:.2f}]"
+
+
+def _figure(value: float | None) -> str:
+    return numbers.NONE if value is None else numbers.figure(value)
+
+
+def footprint_columns(view: RunView) -> list[Column]:
+    """A row for each contender that started; no columns if none was read."""
+    if not is_read(view):
+        return []
+    found = [(each, footprint(view, each)) for each in view.contenders]
+    names = [
+        one_line(contender.label or contender.name, NAME_MAX)
+        for contender, each in found
+        if each is not None
+    ]
+    rows = [each for _, each in found if each is not None]
+    levels = sorted({each.connections for row in rows for each in row.connections})
+    columns = [
+        column(names, "server", str, False),
+        column(rows, "start\nms", lambda r: _spread(r.ready_s, 1e-3)),
+        column(rows, "idle\nMiB", lambda r: _spread(r.idle_bytes, numbers.MIB)),
+        *(
+            column(rows, f"{level:,} idle\nMiB", partial(_idle_at, connections=level), group="idle")
+            for level in levels
+        ),
+        column(
+            rows,
+            "KiB per\nconnection",
+            lambda r: _spread(r.bytes_per_connection, 1024),
+            group="idle",
+        ),
+        column(rows, "peak\nMiB", lambda r: numbers.mebibytes(r.peak_bytes), group="size"),
+        column(rows, "build\nMiB", lambda r: numbers.mebibytes(r.build_bytes), group="size"),
+        column(rows, "locked\npackages", lambda r: _count(r.dependencies), group="size"),
+        column(rows, "processes", lambda r: _count(r.processes), group="size"),
+        column(rows, "threads", lambda r: _count(r.threads), group="size"),
+        column(rows, "sockets\nMiB", lambda r: numbers.mebibytes(r.socket_bytes), group="size"),
+        column(rows, "cache\nMiB", lambda r: numbers.mebibytes(r.cache_bytes), group="size"),
+    ]
+    optional = ("KiB per", "sockets", "cache")
+    return [
+        each
+        for each in columns
+        if not each.header.startswith(optional) or any(c != numbers.NONE for c in each.cells)
+    ]
+
+
+FOOTPRINT_NOTE = (
+    "memory is anonymous and shared memory of all processes, without page cache and sockets; in "
+    "brackets, the half width of the interval over the starts"
+)
+
+
+def _spread(spread: MeanOfStarts | None, unit: float) -> str:
+    """`12.3 [0.4]`: the mean, and half the width of its interval."""
+    if spread is None:
+        return numbers.NONE
+    mean = numbers.figure(spread.mean / unit)
+    return (
+        mean
+        if spread.low is None
+        else f"{mean} [{numbers.figure((spread.mean - spread.low) / unit)}]"
+    )
+
+
+def _idle_at(row: Footprint, connections: int) -> str:
+    """Memory with so many idle connections, or how many of them were served."""
+    for each in row.connections:
+        if each.connections == connections:
+            held = f"served {each.held:,}"
+            return held if each.bytes is None else _spread(each.bytes, numbers.MIB)
+    return numbers.NONE
+
+
+def _count(number: int | None) -> str:
+    return numbers.NONE if number is None else f"{number:,}"

@@ -1,0 +1,98 @@
+"""Races at common offered rates, in a world without processes and without a sleep."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.campaign.past import COMMON_RATE
+from deadheat.errors import DeadheatError
+from deadheat.protocol import RateProtocol
+from tests.campaign.fake_world import FakeWorld
+
+
+def at_rates(*rates: float | str, **values: Any) -> RateProtocol:
+    """Two fresh starts of each contender within a minute."""
+    return RateProtocol.model_validate(
+        {
+            "name": "made",
+            "about": "For a test.",
+            "kind": "rate",
+            "rates": rates,
+            "connections": [10],
+            "duration_s": 0.5,
+            "slices": {"rounds": 4},
+            "warmup": {"kind": "fixed", "duration_s": 1.0},
+            "stopping": {"kind": "settle", "invocations": 2, "budget_s": 60},
+            **values,
+        }
+    )
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, slow=900)
+
+
+def test_all_are_loaded_at_each_rate_in_every_block(fake: FakeWorld) -> None:
+    fake.conduct(at_rates(500.0, 2000.0))
+    trials = fake.trials()
+    assert {trial["kind"] for trial in trials} == {COMMON_RATE}
+    assert {trial["name"] for trial in trials} == {"fast", "slow"}
+    assert {trial["invocation"] for trial in trials} == {1, 2}
+    for block in {trial["block"] for trial in trials if trial["block"] < trials[-1]["block"]}:
+        loads = sorted((t["name"], t["offered_rate_per_s"]) for t in trials if t["block"] == block)
+        assert loads == [("fast", 500), ("fast", 2000), ("slow", 500), ("slow", 2000)]
+    assert 50 < fake.host.now_s() < 70
+    assert not fake.left_running()
+
+
+def test_warms_up_at_full_load(fake: FakeWorld) -> None:
+    """At the offered rate, a JIT would be measured cold."""
+    fake.conduct(at_rates(500.0))
+    stored = fake.rows("SELECT steady FROM instance")
+    assert stored
+    loaders = [spec.command for kind, spec in fake.host.calls if kind == "converse"]
+    assert sum("--rate" not in command for command in loaders) == len(stored)
+    assert sum("--rate" in command for command in loaders) == len(stored)
+
+
+def test_a_server_that_falls_behind_fails_the_gate_achieved(fake: FakeWorld) -> None:
+    fake.conduct(at_rates(2000.0))
+    failed = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'achieved' AND NOT gate.passed"
+    )
+    assert [row["name"] for row in failed] == ["slow"]
+
+
+def test_a_share_is_one_of_the_slowest_maximum_and_stays_when_resumed(fake: FakeWorld) -> None:
+    fake.noise = 0.0
+
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len(fake.slices) == 60:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(at_rates("10%"))
+    assert {trial["offered_rate_per_s"] for trial in fake.trials()} == {90.0}
+    before = len(fake.trials())
+    fake.before_slice = lambda *_: None
+    fake.rates["slow"] = 500
+    fake.resume(run_id)
+    assert len(fake.trials()) > before
+    assert {trial["offered_rate_per_s"] for trial in fake.trials()} == {90.0}
+    assert fake.host.now_s() < 75
+
+
+def test_cannot_be_extended(fake: FakeWorld) -> None:
+    run_id = fake.conduct(at_rates(500.0))
+    with pytest.raises(DeadheatError, match="one look, at its end"):
+        fake.resume(run_id, lambda left: left.extended(60.0, {}))
+
+
+@pytest.mark.parametrize("rates", [(), (0.0,), ("0%",), ("100%",), ("10",)])
+def test_rejects_rates_that_cannot_be_offered(rates: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="rates"):
+        at_rates(*rates)

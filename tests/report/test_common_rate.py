@@ -1,0 +1,171 @@
+"""Races at common offered rates: two orders at each rate, in every format."""
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deadheat.campaign.past import COMMON_RATE
+from deadheat.report import load_view, write
+from deadheat.report.findings.common_rate import rate_levels
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import rank
+from tests.report.made import SETTLE, MadeRun, failed, histogram, made_run
+from tests.stats.races import binomial_limit
+
+PROTOCOL: Mapping[str, Any] = SETTLE | {
+    "name": "common-rate",
+    "kind": "rate",
+    "rates": [1000.0, 10000.0],
+    "price_per_core_hour": 0.04,
+}
+
+
+def raced(path: Path, requests: int = 6000) -> MadeRun:
+    """`cheap` needs 10 µs, `dear` 20, `late` 30; `late` does not hold 10,000 requests/s."""
+    run = made_run(path / "runs.sqlite", protocol=PROTOCOL)
+    costs_us = {"cheap": 10.0, "dear": 20.0, "late": 30.0}
+    for name in costs_us:
+        run.contender(name)
+    for start in range(1, 4):
+        for block in (2 * start - 1, 2 * start):
+            for rate_per_s in (1000.0, 10000.0):
+                for name, cost_us in costs_us.items():
+                    is_late = name == "late" and rate_per_s > 1000
+                    run.trial(
+                        name,
+                        rate_per_s,
+                        kind=COMMON_RATE,
+                        invocation=start,
+                        block=block,
+                        offered_rate_per_s=rate_per_s,
+                        server_cpu_us_per_request=cost_us * run.random.lognormvariate(0, 0.01),
+                        histograms={"response_us": histogram(requests, round(10 * cost_us))},
+                        gates=failed("achieved", 0.6) if is_late else (),
+                        result={"reached_per_s": 6000.0 if is_late else rate_per_s},
+                    )
+    run.end(why="budget spent")
+    return run
+
+
+def text_of(run: MadeRun, format_name: str) -> str:
+    return write(load_view(run.store, run.run_id), format_name, verbose=True)
+
+
+def test_ranks_by_cost_and_by_wait_at_each_rate(tmp_path: Path) -> None:
+    run = raced(tmp_path)
+    low, high = rate_levels(load_view(run.store, run.run_id))
+    for measure in ("cost", "wait"):
+        assert [each.row and each.row.rank for each in low.by(measure)] == ["1", "2", "3"]
+        assert [each.name for each in high.by(measure)] == ["cheap", "dear", "late"]
+    times = low.cost[1].times_least
+    assert times is not None
+    assert times.low is not None
+    assert times.high is not None
+    assert times.low < 2 < times.high
+    assert low.cost[0].cores == pytest.approx(0.01, rel=0.02)
+    assert high.cost[1].price_per_million == pytest.approx(20 / 3600 * 0.04, rel=0.02)
+
+
+def test_a_server_that_does_not_hold_a_rate_has_none_there(tmp_path: Path) -> None:
+    run = raced(tmp_path)
+    *_, late = rate_levels(load_view(run.store, run.run_id))[1].cost
+    assert late.row is None
+    assert late.reached_per_s == 6000
+    assert late.reason == "does not hold this rate: it reached 6,000 requests/s"
+
+
+def test_a_p99_of_too_few_requests_is_not_ranked(tmp_path: Path) -> None:
+    run = raced(tmp_path, requests=1200)
+    low, _ = rate_levels(load_view(run.store, run.run_id))
+    assert {each.reason for each in low.wait} == {"a p99 needs 10,000 requests, and it has 7,200"}
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "md"])
+def test_says_what_the_traffic_costs(tmp_path: Path, format_name: str) -> None:
+    text = " ".join(text_of(raced(tmp_path), format_name).replace("\\", "").split())
+    assert "At 1,000 requests/s, cheap needs the least CPU time: 10.0 µs per request" in text
+    assert "At 10,000 requests/s, by p99 response time" in text
+    assert "price of" in text
+    assert "idle CPUs were kept awake" in text
+    assert "cheap < dear +" in text.replace("&lt;", "<"), text
+    assert "late: does not hold this rate: it reached 6,000 requests/s" in text
+    assert format_name == "terminal" or "warmed up all contenders, at full load" in text
+
+
+def test_json_and_csv_have_both_orders(tmp_path: Path) -> None:
+    run = raced(tmp_path)
+    orders = json.loads(text_of(run, "json"))["rates"]
+    assert [(each["offered_rate_per_s"], each["measure"]) for each in orders] == [
+        *((1000, "cost"), (1000, "wait")),
+        *((10000, "cost"), (10000, "wait")),
+    ]
+    assert orders[0]["standings"][1]["rank_low"] == 2
+    rows = list(csv.DictReader(io.StringIO(text_of(run, "csv"))))
+    dear = next(r for r in rows if r["name"] == "dear" and r["offered_rate_per_s"] == "10000.0")
+    assert (dear["rank_low"], dear["p99_rank_high"]) == ("2", "2")
+    assert float(dear["server_cpus_used"]) == pytest.approx(0.2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("starts", "words"), [(4, "1,000 requests/s, CPU time per request: "), (1, "no comparison has")]
+)
+def test_what_is_open_has_a_command_that_keeps_the_rates(
+    tmp_path: Path, starts: int, words: str
+) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=PROTOCOL)
+    for name in ("alpha", "beta"):
+        run.contender(name)
+    for start, name in itertools.product(range(1, starts + 1), ("alpha", "beta")):
+        for block in (2 * start - 1, 2 * start):
+            cost_us = 10 * run.random.lognormvariate(0, 0.1)
+            run.trial(
+                name,
+                1000.0,
+                kind=COMMON_RATE,
+                invocation=start,
+                block=block,
+                offered_rate_per_s=1000.0,
+                server_cpu_us_per_request=cost_us,
+            )
+    run.end(why="budget spent")
+    text = text_of(run, "terminal")
+    assert f"OPEN       {words}" in text
+    assert "deadheat run alpha beta --rate 1000 --budget " in text
+
+
+def copies(random: np.random.Generator, measure: str) -> np.ndarray:
+    """[start, block, contender] of six copies: of CPU time per request, or of 1 / p99.
+
+    A p99 is of 2,000 requests with a heavy tail, and of starts that differ.
+    """
+    shape = (4, 2, 6)
+    starts = random.normal(0, 0.02, (4, 1, 6)) + random.normal(0, 0.05, (4, 2, 1))
+    if measure == "cost":
+        return np.exp(starts + random.normal(0, 0.02, shape))
+    p99_us = np.empty(shape)
+    for place in np.ndindex(*shape):
+        response_us = 300 * np.exp(random.standard_t(4, 2000) * 0.4 + starts[place])
+        p99_us[place] = np.quantile(response_us, 0.99)
+    return 1 / p99_us
+
+
+@pytest.mark.parametrize(("measure", "races"), [("cost", 400), ("wait", 200)])
+def test_copies_are_not_separated_falsely(measure: str, races: int) -> None:
+    """At most 5 % of the tables have a pair that is separated, but for chance."""
+    random = np.random.default_rng(48)
+    names = [f"copy-{number}" for number in range(6)]
+    wrong = sum(
+        any(
+            pair.verdict is Verdict.SEPARATED
+            for pair in rank(copies(random, measure), names, margin=0.03).pairs
+        )
+        for _ in range(races)
+    )
+    assert wrong / races <= binomial_limit(0.05, races)
