@@ -237,7 +237,9 @@ def living_servers(host: FakeHost) -> list[FakeProcess]:
     return [
         fake
         for fake in host.processes.values()
-        if fake.exited is None and RESIDENT not in fake.spec.command
+        if fake.exited is None
+        and RESIDENT not in fake.spec.command
+        and fake.spec.command[0] not in ("strace", "perf")
     ]
 
 

@@ -18,7 +18,7 @@ from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.ranking.change import Difference, difference
+from deadheat.stats.ranking.change import MeanDifference, difference
 from deadheat.store.rows import PerRequest
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
@@ -51,7 +51,7 @@ ONE_BY_ONE_MIN = 0.9  # waits for each accept
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class TimeInterval:
     """Microseconds of CPU time per request; the interval holds at 95 % by itself."""
 
     __pydantic_config__ = SHAPE
@@ -62,7 +62,7 @@ class Bounds:
     high: Finite | None
 
     @classmethod
-    def of(cls, known: Difference) -> Self:
+    def of(cls, known: MeanDifference) -> Self:
         ends = (known.low, known.high) if math.isfinite(known.high) else (None, None)
         return cls(known.value, *ends)
 
@@ -91,15 +91,17 @@ class Gap:
 
     more: str
     less: str
-    cpu: Bounds
-    user: Bounds
+    cpu: TimeInterval
+    user: TimeInterval
     """In its own code."""
-    system: Bounds
+    system: TimeInterval
     """In the kernel."""
     text: str
 
     @classmethod
-    def between(cls, more: str, less: str, user: Bounds, system: Bounds, cpu: Bounds) -> Self:
+    def between(
+        cls, more: str, less: str, user: TimeInterval, system: TimeInterval, cpu: TimeInterval
+    ) -> Self:
         """With one sentence, whose numbers add up."""
         total = round(user.value, 1) + round(system.value, 1)
         parts = [user.part("in its own code"), system.part("in the kernel")]
@@ -147,7 +149,7 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
         sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
         user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
         sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
-        bounds = map(Bounds.of, (user, system, difference(sums[0], sums[1], ALPHA)))
+        bounds = map(TimeInterval.of, (user, system, difference(sums[0], sums[1], ALPHA)))
         found.append(Gap.between(more.name, less.name, *bounds))
     return tuple(found)
 

@@ -1,13 +1,4 @@
-"""The shape of `--format json`, version 6: `docs/schema-report.json` is made from it.
-
-History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
-3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
-commands, the generator's output, published rows. The page uses nothing but this document.
-4: what limited a rate.
-5: how the run was measured, in sentences that follow its protocol; recoveries, and the defects of
-a replay.
-6: a level is a workload and a number of connections; the profile of a run of several workloads.
-"""
+"""The shape of `--format json`, version 6: `docs/schema-report.json` is made from it."""
 
 import datetime
 import json
@@ -21,14 +12,7 @@ from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
-from deadheat.report.model.evidence import (
-    Build,
-    Defect,
-    LinkLosses,
-    PublishedRow,
-    RawOutput,
-    RecoveryRecord,
-)
+from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.rows import Explained, PerRequest
 from deadheat.store.slices import StoredSlice
@@ -248,14 +232,14 @@ class ContenderPart(Part):
     """Why it could not run."""
     homepage: str | None
     notes: tuple[str, ...]
-    published: tuple[PublishedRow, ...]
-    build: Build | None
+    published: tuple[evidence.PublishedRow, ...]
+    build: evidence.Build | None
     """Null if it needs no build."""
-    raw_output: RawOutput | None
+    raw_output: evidence.RawOutput | None
     starts: tuple[Start, ...]
     levels: tuple[CellPart, ...]
     offered: tuple[Offered, ...]
-    recoveries: tuple[RecoveryRecord, ...]
+    recoveries: tuple[evidence.RecoveryRecord, ...]
     """After each trial, in a decay study only."""
     footprint: Footprint | None
     """What it takes up; null if it never started."""
@@ -498,17 +482,16 @@ class Document(Part):
     calibration: CalibrationPart | None
     profile: ProfilePart | None
     """The servers over the workloads; null for a run of one."""
-    defects: tuple[Defect, ...] | None
-    """What the audit of a replay found; null if the run is no replay, or if the published figures
-    are not on the machine that made this report."""
+    defects: tuple[evidence.Defect, ...] | None
+    """What the audit of a replay found; null without a replay or its published figures here."""
     explanation: ExplanationPart | None
     """Of `deadheat explain`; null in other runs."""
-    link_losses: LinkLosses | None
+    link_losses: evidence.LinkLosses | None
     """What was lost on the link between two hosts; null for a run on one machine."""
 
 
 def schema() -> str:
     """The JSON Schema of the document, as stored in `docs/schema-report.json`."""
-    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    described |= Document.model_json_schema(by_alias=True, mode="serialization")
-    return json.dumps(described, indent=2) + "\n"
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    shape = Document.model_json_schema(by_alias=True, mode="serialization")
+    return json.dumps(draft | shape, indent=2) + "\n"

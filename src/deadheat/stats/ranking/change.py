@@ -102,7 +102,7 @@ def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Unpaire
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeanDifference:
     """Of the second mean from the first; from -infinity to infinity if unknown."""
 
     value: float
@@ -115,7 +115,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Difference:
+def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> MeanDifference:
     """Welch's t-interval (1947) of the difference of two means, at 1 - `alpha`.
 
     Fewer than two values on either side give no interval. ValueError for a side without any.
@@ -125,17 +125,17 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Dif
         raise ValueError("no value to compare: expected at least one")
     value = float(without_rounding(sides[1].mean() - sides[0].mean()))
     if min(len(side) for side in sides) < 2:
-        return Difference(value, -math.inf, math.inf)
+        return MeanDifference(value, -math.inf, math.inf)
     spreads = [without_rounding(side - side.mean()) for side in sides]
     parts = [float((d**2).sum()) / (len(d) - 1) / len(d) for d in spreads]
     variance = sum(parts)
     if variance == 0:
-        return Difference(value, value, value)
+        return MeanDifference(value, value, value)
     degrees = variance**2 / sum(
         part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
     )
     reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
-    return Difference(value, value - reach, value + reach)
+    return MeanDifference(value, value - reach, value + reach)
 
 
 def _means(rates: npt.ArrayLike) -> Floats:
