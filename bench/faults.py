@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.faulted.chain import Chain
-from bench.faulted.matrix import MOMENTS, Fault, fewest_first
+from bench.faulted.matrix import MOMENTS, PAGES, Fault, fewest_first
+from bench.faulted.pages import Pages
 from bench.faulted.sandbox import refusal
-from bench.faulted.standstill import Standstills
+from deadheat.host.standstill import STANDSTILLS
 
 CHAIN_LENGTH = 4
 END_S = 60.0  # before the time is over, when no fault begins any more
@@ -121,16 +122,16 @@ def run(
     """
     cases: list[Case] = []
     stopped = 0
-    standstills = Standstills()
     with (
         tempfile.TemporaryDirectory(prefix="deadheat-faults-") as root,
         ThreadPoolExecutor(jobs) as pool,
     ):
 
         def conduct(faults: Sequence[Fault], seed: int) -> tuple[list[Case], bool]:
-            begun_s = time.monotonic()
-            chain = Chain(Path(root), faults, seed)
-            return chain.run(lambda: time.monotonic() > end_s), standstills.any_since(begun_s)
+            stood_s = STANDSTILLS.total_s()
+            chain = (Pages if faults[0].kind in PAGES else Chain)(Path(root), faults, seed)
+            cases = chain.run(lambda: time.monotonic() > end_s)
+            return cases, STANDSTILLS.total_s() > stood_s
 
         for done in as_completed([pool.submit(conduct, *chain) for chain in chains]):
             chain_cases, was_stopped = done.result()

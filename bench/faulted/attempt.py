@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.faulted.matrix import FOR_GOOD, LONG_STOP, SPAN_S, Fault
-from bench.faulted.processes import Traces, marked, parts
+from bench.faulted.matrix import DESCRIPTORS, FOR_GOOD, LONG_STOP, SPAN_S, Fault
+from bench.faulted.processes import Terminal, Traces, children, marked, parts
 from bench.faulted.sandbox import CATALOG, Sandbox
 from deadheat.host.agent.cgroup import cgroup_of
 
@@ -105,26 +105,37 @@ def attempt(
     """Run a command, inject the fault, wait for the end, and check what is left."""
     fault = injection.fault if injection else None
     hung = fault is not None and (fault.part, fault.signal) == ("agent", FOR_GOOD)
-    settings = {"containment": containment, "deadline_s": SILENT_S if hung else 1000}
+    settings = {
+        "containment": containment,
+        "deadline_s": SILENT_S if hung else 1000,
+        "descriptors": DESCRIPTORS if sandbox.kind == "limit" else None,
+        "terminal": sandbox.kind == "pty",
+    }
+    terminal = Terminal() if sandbox.kind == "pty" else None
     reader, writer = os.pipe()
     outcome = Outcome()
     begun_s = time.monotonic()
     with tempfile.TemporaryFile("w+") as stderr:
         process = subprocess.Popen(
-            [sys.executable, str(HOOK), str(writer), json.dumps(settings), *arguments],
+            [
+                *sandbox.prefix,
+                *(sys.executable, str(HOOK), str(writer), json.dumps(settings), *arguments),
+            ],
             env=sandbox.environment,
             cwd=sandbox.repository if sandbox.repository.exists() else sandbox.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
+            stdin=terminal.theirs if terminal else subprocess.DEVNULL,
+            stdout=terminal.theirs if terminal else subprocess.DEVNULL,
+            stderr=terminal.theirs if terminal else stderr,
             pass_fds=[writer],
             start_new_session=True,
         )
         os.close(writer)
+        if terminal is not None:
+            os.close(terminal.theirs)
         moments = Moments(reader, rates)
         traces = None
         if injection is not None:
-            traces = _inject(process.pid, moments, sandbox, injection, outcome)
+            traces = _inject(process.pid, moments, sandbox, injection, outcome, terminal)
         outcome.code = _wait(process)
         if outcome.code is None:
             outcome.failures.append(f"did not end within {END_S_MAX:g} s")
@@ -133,7 +144,7 @@ def attempt(
         outcome.elapsed_s = time.monotonic() - begun_s
         moments.join(LEAVE_S_MAX)
         stderr.seek(0)
-        outcome.stderr = stderr.read()
+        outcome.stderr = stderr.read() if terminal is None else terminal.close()
     outcome.failures += _left(sandbox, traces)
     outcome.failures += _misbehavior(outcome, fault)
     return outcome
@@ -155,17 +166,24 @@ def _inject(
     sandbox: Sandbox,
     injection: Injection,
     outcome: Outcome,
+    terminal: Terminal | None,
 ) -> Traces | None:
     """Wait for the moment and for a process to hit; None if the command ended before that."""
     fault, number, order = injection.fault, injection.number, injection.order
     outcome.delay_s = round(order.uniform(0, SPAN_S[fault.moment]), 4)
-    while moments.wait_for(fault.moment, number):
+    is_any = fault.moment == "any"
+    while moments.wait_for("store" if is_any else fault.moment, number):
+        if sandbox.prefix and (inner := children(cli)):
+            (cli,) = inner  # the command itself, below the one that makes its namespace
+        if is_any:
+            time.sleep(outcome.delay_s)
         targets = [cli] if fault.part == "cli" else []
-        if fault.kind in ("signal", "regress", "escape") and not targets:
+        if fault.kind in ("signal", "regress", "escape", "limit", "user") and not targets:
             targets = parts(cli)[fault.part]
         traces = Traces.of(cli) if fault.moment != "store" else None
-        time.sleep(outcome.delay_s)
-        inside = moments.is_open(fault.moment)
+        if not is_any:
+            time.sleep(outcome.delay_s)
+        inside = is_any or moments.is_open(fault.moment)
         if fault.kind in ("disk", "clock"):
             _change_machine(sandbox, fault)
         elif fault.kind == "twin":
@@ -173,6 +191,8 @@ def _inject(
         elif fault.kind == "files":
             if not _take_descriptors(cli):
                 return None
+        elif terminal is not None:
+            terminal.close()
         elif fault.kind == "escape":
             if not targets or not _move_out(order.choice(targets)):
                 number += 1
@@ -270,9 +290,8 @@ def _misbehavior(outcome: Outcome, fault: Fault | None) -> list[str]:
             break
     codes = CODES
     if fault is not None and fault.part == "cli" and (fault.signal == "KILL" or not outcome.inside):
-        codes = CODES | {
-            -getattr(signal.Signals, f"SIG{fault.signal.split()[0]}")
-        }  # or it was over
+        name = "HUP" if fault.kind == "pty" else fault.signal.split()[0]
+        codes = CODES | {-getattr(signal.Signals, f"SIG{name}")}  # or it was over
     if outcome.code is not None and outcome.code not in codes:
         failures.append(f"exit code {outcome.code}: {_tail(outcome.stderr)}")
     return failures

@@ -35,7 +35,7 @@ class Chain:
         self._root = root
         self._seed = seed
         others = CONTAINMENTS[1:]
-        in_cgroup = self._order.random() < CGROUPS_SHARE
+        in_cgroup = self._order.random() < CGROUPS_SHARE and self._faults[0].kind != "user"
         self.containment = CONTAINMENTS[0] if in_cgroup else self._order.choice(others)
 
     def run(self, is_late: Callable[[], bool]) -> list[dict[str, Any]]:

@@ -2,12 +2,16 @@
 
 FD gets one JSON line when a moment begins or ends, and one for each trial that the store has
 acknowledged. SETTINGS is JSON: `containment` chooses how process trees are held, `deadline_s`
-shortens the deadlines after which the agent counts as hung.
+shortens the deadlines after which the agent counts as hung, `descriptors` limits them, and with
+`terminal`, standard input is the terminal that controls the command.
 """
 
+import fcntl
 import json
 import os
+import resource
 import sys
+import termios
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,5 +66,9 @@ Store.add_trials = acknowledge  # type: ignore[method-assign,assignment]
 local.LocalHost.__init__ = contained  # type: ignore[method-assign,assignment]
 for constant in ("SILENT_S", "AGENT_END_DEADLINE_S"):
     setattr(agent_host, constant, min(getattr(agent_host, constant), settings["deadline_s"]))
+if settings["descriptors"]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (settings["descriptors"],) * 2)
+if settings["terminal"]:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 sys.argv = ["deadheat", *sys.argv[3:]]
 main()

@@ -4,13 +4,20 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MOMENTS = ("build", "start", "warm-up", "slice", "store", "stop")
-STARTED = MOMENTS[1:]
+MOMENTS = ("build", "start", "warm-up", "slice", "store", "stop", "any")  # any: after a trial
+STARTED = MOMENTS[1:-1]
+NAMED = MOMENTS[:-1]
 ENDING = ("KILL", "TERM", "INT", "HUP")
 FOR_GOOD = "STOP for good"
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 LONG_STOP = "STOP 20 s"
-KINDS = ("regress", "disk", "clock", "files", "twin", "escape")  # and signal
+PAGES = ("serve", "board")  # kinds without a race
+ATTACKS = ("odd requests", "slow", "few files")  # on `serve`
+KINDS = (  # and signal
+    *("regress", "disk", "clock", "files", "twin", "escape", "pty", "limit", "user"),
+    *PAGES,
+)
+DESCRIPTORS = 64  # of every process of the kind `limit`
 SPAN_S = {  # about how long a moment lasts: a fault comes after a random part of it
     "build": 0.35,
     "start": 0.25,
@@ -18,8 +25,9 @@ SPAN_S = {  # about how long a moment lasts: a fault comes after a random part o
     "slice": 0.06,
     "store": 0.002,
     "stop": 0.05,
+    "any": 5.0,
 }
-OCCURRENCES = {"build": 2, "start": 4, "warm-up": 4, "slice": 12, "store": 4, "stop": 4}
+OCCURRENCES = {"build": 2, "start": 4, "warm-up": 4, "slice": 12, "store": 4, "stop": 4, "any": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +53,8 @@ class Fault:
 def faults() -> list[Fault]:
     """Every fault of the matrix."""
     stopped = ("STOP", FOR_GOOD)
-    listed = [Fault("cli", s, m) for s in (*ENDING, "STOP") for m in MOMENTS]
-    listed += [Fault("agent", s, m) for s in (*ENDING, *stopped) for m in MOMENTS]
+    listed = [Fault("cli", s, m) for s in (*ENDING, "STOP") for m in NAMED]
+    listed += [Fault("agent", s, m) for s in (*ENDING, *stopped) for m in NAMED]
     for target in ("engine", "master", "worker", "control"):
         listed += [Fault(target, s, m) for s in (*ENDING, *stopped) for m in STARTED]
     moments = ("build", "slice", "store")
@@ -57,8 +65,15 @@ def faults() -> list[Fault]:
         listed += [Fault(f"escape {part}", "leaves", m) for m in STARTED]
     listed += [Fault("files", "none left", m) for m in STARTED]
     listed += [Fault("twin", "run", m) for m in ("start", "slice", "store")]
-    listed += [Fault("disk", "full", m) for m in MOMENTS]
+    listed += [Fault("disk", "full", m) for m in NAMED]
     listed += [Fault("clock", s, m) for s in ("+1 h", "-1 h") for m in ("start", "slice", "store")]
+    listed += [Fault(part, "KILL", "any") for part in ("cli", "agent", "engine", "master")]
+    listed += [Fault("pty cli", "closed", m) for m in ("start", "slice", "store", "any")]
+    for kind in ("limit", "user"):
+        for part in ("cli", "agent", "engine"):
+            listed += [Fault(f"{kind} {part}", "KILL", m) for m in ("start", "slice", "store")]
+    listed += [Fault("serve", s, "any") for s in (*ENDING, *ATTACKS)]
+    listed += [Fault("board", s, "any") for s in ENDING]
     return listed
 
 

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 
 BODY = b"Hello, World!"
+FAST_S, SLOW_S = 2.0, 0.01  # after so long, a request takes so long
+FROZEN_S = 0.3  # longer than an epoll loop that looks ten times a second ever sleeps
 CALM = 30  # more than a verification asks
 
 
@@ -121,6 +123,12 @@ def pushing(served: Served, connection: socket.socket) -> bytes | None:
     return answer(b"pushed")
 
 
+def tire(served: Served, _: socket.socket) -> bytes:
+    if time.monotonic() - served.begun_s > FAST_S:
+        time.sleep(SLOW_S)
+    return RIGHT
+
+
 MODES: dict[str, Reaction] = {
     "good": later(RIGHT),
     "503 later": later(answer(b"busy", b"503 Service Unavailable")),
@@ -156,6 +164,9 @@ MODES: dict[str, Reaction] = {
     "aborts": abort,
     "leaks": leak,
     "forks": fork,
+    "spins when idle": later(RIGHT),
+    "fast for the first 2 s": tire,
+    "dies while frozen": later(RIGHT),
 }
 
 
@@ -165,8 +176,15 @@ def serve(mode: str, host: str, port: int) -> None:
     listener.setblocking(False)
     poll, held = select.epoll(), {}
     poll.register(listener, select.EPOLLIN)
+    wait_s = 0.0 if mode == "spins when idle" else 0.1
+    looked_s = time.monotonic()
     while True:
-        for descriptor, _ in poll.poll():
+        events = poll.poll(wait_s)
+        now_s, before_s = time.monotonic(), looked_s
+        looked_s = now_s
+        if mode == "dies while frozen" and now_s - before_s > FROZEN_S:
+            os._exit(7)
+        for descriptor, _ in events:
             if descriptor == listener.fileno():
                 connection, _ = listener.accept()
                 held[connection.fileno()] = (connection, bytearray())

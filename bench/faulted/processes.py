@@ -1,6 +1,8 @@
 """The processes of one disturbed run: which part each plays, and what it left behind."""
 
 import os
+import select
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,39 @@ from deadheat.host.agent.kernel import numbered, read_text, start_ticks
 from deadheat.host.agent.listeners import listening_sockets, sockets_of
 
 MARK = "DEADHEAT_FAULT"  # an environment variable, which every process of a run inherits
+ASKS = b"[Y/n]"
+DRAIN_S = 0.05
 PARTS = ("agent", "engine", "master", "worker", "control")
+
+
+class Terminal(threading.Thread):
+    """A pseudo-terminal: keeps what is written to it, and says yes to each question."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._ours, self.theirs = os.openpty()
+        self._closes = threading.Event()
+        self._text = b""
+        self.start()
+
+    def run(self) -> None:
+        while not self._closes.is_set():
+            if not select.select([self._ours], [], [], DRAIN_S)[0]:
+                continue
+            try:
+                piece = os.read(self._ours, 1 << 16)
+            except OSError:  # nobody has it open any more
+                break
+            self._text += piece
+            if ASKS in piece:
+                os.write(self._ours, b"y\n")
+        os.close(self._ours)
+
+    def close(self) -> str:
+        """Hang up, as a window that is closed; returns all that was written."""
+        self._closes.set()
+        self.join()
+        return self._text.decode(errors="replace")
 
 
 def children(pid: int) -> list[int]:

@@ -17,6 +17,10 @@ from deadheat.load import find_engine
 HERE = Path(__file__).parent
 CATALOG = HERE / "catalog"
 DISK_BYTES = 232 << 20  # deadheat asks for 200 MiB
+AS_USER = (
+    *("unshare", "--user", "--map-user=1000", "--map-group=1000"),
+    *("--pid", "--fork", "--kill-child", "--mount-proc"),
+)
 UNFINISHED = (".part", ".tar", "-journal")
 
 
@@ -26,8 +30,13 @@ class Sandbox:
 
     root: Path
     mark: str
-    small_disk: bool = False
+    kind: str = "signal"  # of `matrix.KINDS`
     clock: Path | None = None  # the file with the offset of the time of day
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """What stands before a command: an unprivileged user, in a PID namespace."""
+        return AS_USER if self.kind == "user" else ()
 
     @property
     def home(self) -> Path:
@@ -98,7 +107,7 @@ class Sandbox:
 def sandbox(root: Path, kind: str) -> Iterator[Sandbox]:
     """A sandbox for faults of one kind: see `matrix.KINDS`."""
     clock = root / "offset" if kind == "clock" else None
-    made = Sandbox(root, uuid.uuid4().hex, kind == "disk", clock)
+    made = Sandbox(root, uuid.uuid4().hex, kind, clock)
     for folder in (made.home, made.temporary):
         folder.mkdir(parents=True)
     if kind == "clock":
@@ -106,12 +115,12 @@ def sandbox(root: Path, kind: str) -> Iterator[Sandbox]:
         _call("cc", "-shared", "-fPIC", "-o", root / "clock.so", HERE / "clock.c", "-ldl")
     if kind == "regress":
         _make_repository(made)
-    if made.small_disk:
+    if kind == "disk":
         _call("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "faults", made.home)
     try:
         yield made
     finally:
-        if made.small_disk:
+        if kind == "disk":
             _call("umount", "--lazy", made.home)
         shutil.rmtree(root, ignore_errors=True)
 
@@ -122,6 +131,8 @@ def refusal(kind: str) -> str | None:
         return "a small disk needs root"
     if kind == "escape" and (os.geteuid() != 0 or cgroup_of("self") is None):
         return "leaving a cgroup needs root and cgroups v2"
+    if kind == "user" and subprocess.run([*AS_USER, "true"], capture_output=True).returncode != 0:
+        return "this machine does not let a user make a namespace"
     tool = {"clock": "cc", "regress": "git"}.get(kind)
     return f"{tool} is not installed" if tool and shutil.which(tool) is None else None
 

@@ -1,6 +1,8 @@
 import cluster from "node:cluster";
 import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
+import view from "@fastify/view";
+import ejs from "ejs";
 import fastify from "fastify";
 import pg from "pg";
 
@@ -23,21 +25,19 @@ function account() {
   };
 }
 
-const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escape = (value) => String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
-const page = (rows) => `<!DOCTYPE html>
-<html>
-<head><meta charset="utf-8"><title>Orders</title></head>
-<body>
-<h1>Orders</h1>
-<table>
-<tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
-${rows.map((row) => `<tr><td>${escape(row.number)}</td><td>${escape(row.name)}</td>\
-<td>${escape(row.note)}</td><td>${escape(row.text)}</td></tr>
-`).join("")}</table>
-</body>
-</html>
-`;
+// fastify's guide: a response with a schema is serialized by a function made for it.
+const answers = (properties) => ({ schema: { response: { 200: { type: "object", properties } } } });
+const [integer, number, string, boolean] = ["integer", "number", "string", "boolean"].map((type) => ({ type }));
+const nullable = { type: ["string", "null"] };
+const ITEM = { id: integer, name: string, price: number };
+const ACCOUNT = answers({
+  id: integer, name: string, email: string, city: string, active: boolean, balance: number,
+  note: nullable, created: string, items: { type: "array", items: { type: "object", properties: ITEM } },
+});
+const ECHO = answers({
+  id: integer, seen: boolean, sender: { type: "object", properties: { name: string, city: string } },
+  tags: { type: "array", items: string }, score: number, parent: nullable, text: string,
+});
 
 async function checksumOf(body) {
   let length = 0;
@@ -61,19 +61,17 @@ if (cluster.isPrimary && workers > 1) {
     await sleep(10);
     return "waited";
   });
-  app.get("/json", async () => account());
-  app.post("/echo", async (request) => ({ ...request.body, seen: true }));
-  app.get("/db", async (request, reply) => {
+  app.get("/json", ACCOUNT, async () => account());
+  app.post("/echo", ECHO, async (request) => ({ ...request.body, seen: true }));
+  app.get("/db", answers(ITEM), async (request, reply) => {
     const id = Number(request.query.id);
     if (!Number.isInteger(id)) return reply.code(400).send();
     const query = { name: "item", text: "SELECT id, name, price FROM item WHERE id = $1", values: [id] };
     const { rows } = await pool.query(query);
     return rows.length === 0 ? reply.code(404).send() : rows[0];
   });
-  app.get("/page", async (request, reply) => {
-    reply.type("text/html; charset=utf-8");
-    return page(ROWS);
-  });
+  await app.register(view, { engine: { ejs }, root: import.meta.dirname });
+  app.get("/page", (request, reply) => reply.view("page.ejs", { rows: ROWS }));
   app.post("/upload", async (request) => checksumOf(request.body ?? []));
   for (let n = 0; n < 100; n++) {
     const collection = n === 0 ? "users" : `resource${n}`;

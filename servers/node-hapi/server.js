@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import Hapi from "@hapi/hapi";
+import Vision from "@hapi/vision";
+import ejs from "ejs";
 
 const [host, port, workers] = process.argv.slice(2);
 
@@ -23,22 +25,6 @@ function account() {
   };
 }
 
-const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escape = (value) => String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
-const page = (rows) => `<!DOCTYPE html>
-<html>
-<head><meta charset="utf-8"><title>Orders</title></head>
-<body>
-<h1>Orders</h1>
-<table>
-<tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
-${rows.map((row) => `<tr><td>${escape(row.number)}</td><td>${escape(row.name)}</td>\
-<td>${escape(row.note)}</td><td>${escape(row.text)}</td></tr>
-`).join("")}</table>
-</body>
-</html>
-`;
-
 async function checksumOf(body) {
   let length = 0;
   let checksum = 0;
@@ -56,6 +42,8 @@ if (cluster.isPrimary && workers > 1) {
 } else {
   const listener = createServer();
   const server = Hapi.server({ listener, autoListen: false });
+  await server.register(Vision);
+  server.views({ engines: { ejs }, path: import.meta.dirname }); // caches compiled templates
   server.route([
     { method: "GET", path: "/", handler: (request, h) => text(h, "Hello, World!") },
     {
@@ -68,7 +56,7 @@ if (cluster.isPrimary && workers > 1) {
     },
     { method: "GET", path: "/json", handler: () => account() },
     { method: "POST", path: "/echo", handler: (request) => ({ ...request.payload, seen: true }) },
-    { method: "GET", path: "/page", handler: (request, h) => h.response(page(ROWS)).type("text/html") },
+    { method: "GET", path: "/page", handler: (request, h) => h.view("page", { rows: ROWS }) },
     {
       method: "POST",
       path: "/upload",

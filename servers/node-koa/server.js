@@ -3,6 +3,7 @@ import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bodyParser } from "@koa/bodyparser";
 import Router from "@koa/router";
+import render from "@koa/ejs";
 import Koa from "koa";
 import pg from "pg";
 
@@ -24,22 +25,6 @@ function account() {
     active: true, balance: 1250.75, note: null, created: "2026-11-22T10:30:00Z", items,
   };
 }
-
-const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escape = (value) => String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
-const page = (rows) => `<!DOCTYPE html>
-<html>
-<head><meta charset="utf-8"><title>Orders</title></head>
-<body>
-<h1>Orders</h1>
-<table>
-<tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
-${rows.map((row) => `<tr><td>${escape(row.number)}</td><td>${escape(row.name)}</td>\
-<td>${escape(row.note)}</td><td>${escape(row.text)}</td></tr>
-`).join("")}</table>
-</body>
-</html>
-`;
 
 async function checksumOf(body) {
   let length = 0;
@@ -78,9 +63,8 @@ if (cluster.isPrimary && workers > 1) {
     if (rows.length === 0) context.throw(404);
     context.body = rows[0];
   });
-  router.get("/page", (context) => {
-    context.type = "html";
-    context.body = page(ROWS);
+  router.get("/page", async (context) => {
+    await context.render("page", { rows: ROWS });
   });
   router.post("/upload", async (context) => {
     context.body = await checksumOf(context.req);
@@ -93,6 +77,7 @@ if (cluster.isPrimary && workers > 1) {
     });
   }
   const app = new Koa();
+  render(app, { root: import.meta.dirname, layout: false, viewExt: "ejs" }); // caches compiled templates
   app.on("error", () => {}); // a client's mistake is no news
   app.use(router.routes()).listen({ host, port, backlog: 4096 });
 }

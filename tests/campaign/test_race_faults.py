@@ -18,6 +18,7 @@ from deadheat.host import (
     Sample,
 )
 from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.host.standstill import Standstills
 from deadheat.measure.contender import Contender
 from deadheat.store import Store, TrialRecord
 from deadheat.store.run_argument import run_argument
@@ -144,6 +145,26 @@ def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> 
     (run,) = fake.rows("SELECT state, conclusion FROM run")
     assert run["state"] == "failed"
     assert "no contender is left" in json.loads(run["conclusion"])["why"]
+
+
+def test_bug_a_stop_longer_than_the_budget_ended_a_race_without_a_trial(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m bench.faults`, cli STOP 20 s: the budget counted the time of the stop."""
+    stood_s = 0.0
+
+    def stop(*_: object) -> None:
+        nonlocal stood_s
+        if not stood_s:
+            stood_s = 600.0
+            fake.host.sleep(stood_s)
+
+    monkeypatch.setattr(Standstills, "total_s", lambda _: stood_s)
+    fake.before_slice = stop
+    fake.conduct(sliced())
+    assert {trial["name"] for trial in fake.trials()} >= {"fast", "middle", "slow"}
+    said = "this command was stopped for 10 min; its budget does not count that time"
+    assert said in fake.troubles()
 
 
 def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:

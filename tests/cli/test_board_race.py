@@ -9,13 +9,19 @@ from typing import Any
 
 import pytest
 
+from deadheat.catalog import load_catalog
 from deadheat.cli.endings import ExitCode
+from deadheat.cli.sitting import Sitting
+from deadheat.cluster.parts import PlannedPart
 from deadheat.errors import StoreError
 from deadheat.load import find_engine
+from deadheat.protocol import SliceProtocol, load_as
 from deadheat.report.formats.page import PAGE
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import HERE
+from tests.cluster.test_parts import RACERS
+from tests.servers.contenders import CATALOG
 
 SERVERS = ("hello", "outlives-sigterm", "exits-at-start")
 TRIALS = """
@@ -105,3 +111,21 @@ def test_a_server_that_was_added_runs_beside_the_shared_ones(
     assert '"hello", "outlives-sigterm", "exits-at-start"' in runs[1]["command"]
     told = [line for line in ended.err.splitlines() if line.startswith("exits-at-start")]
     assert len(told) == 1, "one server that fails costs a line"
+
+
+def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:
+    sitting = Sitting(
+        folder=tmp_path,
+        catalog=load_catalog(CATALOG),
+        rules=load_as(CATALOG, "settle", SliceProtocol),
+        racers=RACERS,
+        execution=None,  # type: ignore[arg-type]
+        budget_s=10_000.0,
+        most_together=2,
+        named=(),
+    )
+    parts = [PlannedPart(("a", "b", "c"), ("hello",)), PlannedPart(("d",), ("hello",))]
+    budgets_s = [sitting._budget_of(part, parts) for part in parts]
+    assert budgets_s == pytest.approx([7000 * 3 / 4, 7000 / 4], rel=0.02)
+    sitting.budget_s = 1.0
+    assert sitting._budget_of(parts[0], parts) > 1.0, "a shorter part gives no interval"

@@ -1,16 +1,21 @@
 """What SIGTERM and SIGHUP leave behind."""
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from deadheat.cli.endings import ExitCode
 from tests.host.support import eventually
+from tests.report.made import MadeRun
 
 COMMAND = [sys.executable, "-c", "from deadheat.cli import main; main()"]
 
@@ -122,6 +127,31 @@ def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
     exit_code = process.wait()
     assert not failure.exists(), failure.read_text()
     assert (exit_code, interrupted.exists()) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["HUP", "TERM", "INT"])
+def test_bug_serve_did_not_end_or_had_a_traceback_when_its_terminal_closed(
+    run: MadeRun, tmp_path: Path, name: str
+) -> None:
+    """`python -m bench.faults --only serve`: the exception was lost in the loop of uvicorn."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["serve", "--port", str(port), "--store", str(run.store.path)]
+    command = [*COMMAND, *words]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(command, stderr=said)
+    try:
+        while True:
+            with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/") as page:
+                assert page.status == 200
+                break
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(getattr(signal.Signals, f"SIG{name}"))
+        assert process.wait(60) == ExitCode.OK
+    finally:
+        process.kill()
+    assert "Traceback" not in (tmp_path / "said").read_text()
 
 
 def test_deadheat_without_memory_ends_with_an_error() -> None:

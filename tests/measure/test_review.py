@@ -1,5 +1,6 @@
 """The strict review, on a virtual clock."""
 
+import datetime
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,11 +8,12 @@ import pytest
 
 from deadheat.build.builder import Built
 from deadheat.build.prepare import Candidate
-from deadheat.catalog import load_server, selection
+from deadheat.catalog import load_catalog, load_server, selection
+from deadheat.catalog.manifest import ended_support
 from deadheat.host import Completed, Listener, Listeners
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
-from deadheat.measure.review import Check, review
+from deadheat.measure.review import Check, folder_checks, review
 from deadheat.measure.world import LoadSide, World
 from deadheat.report.formats.inspections import READING_MAX, review_markdown
 from tests.servers.contenders import CATALOG
@@ -136,7 +138,7 @@ def test_a_server_that_has_to_be_killed_fails(host: FakeHost, world: World) -> N
 
 def test_a_server_that_does_not_start_has_no_further_checks(host: FakeHost, world: World) -> None:
     reviewed = checks(host, world, FakeServer(answer=answer, dies_after_s=0.0, exit_code=1))
-    assert [*reviewed] == ["lock file", "start"]
+    assert [*reviewed] == ["socket options", "JIT", "lock file", "start"]
     assert reviewed["start"].passed is False
 
 
@@ -152,3 +154,64 @@ def test_the_report_is_a_table_for_a_comment() -> None:
 def test_the_report_ends_with_the_log_of_a_failed_build() -> None:
     report = review_markdown("go-gin", None, "Debian", [Check("build", False, "ended")], "```oops")
     assert "'''oops\n```\n\n</details>" in report
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "rule"),
+    [
+        ("Cargo.toml", "[profile.release]\nlto = true\n", "release profile"),
+        ("main.rs", "stream.set_nodelay(true)?;\n", "socket options"),
+        ("Hello.java", "socket.setTcpNoDelay(true);\n", "socket options"),
+        ("page.js", 'const ESCAPES = { "<": "&lt;" };\n', "template"),
+    ],
+)
+def test_what_a_folder_decides_for_itself_fails(
+    tmp_path: Path, file: str, text: str, rule: str
+) -> None:
+    server = load_server(CATALOG / "servers" / "hello", CATALOG / "recipes")
+    (tmp_path / file).write_text(text)
+    manifest = server.manifest.model_copy(update={"workloads": ("hello", "page")})
+    changed = replace(server, folder=tmp_path, manifest=manifest)
+    failed = [check.rule for check in folder_checks(changed, None) if check.passed is False]
+    assert failed == [rule]
+    noted = manifest.model_copy(update={"notes": ("It has no template engine.",)})
+    if rule == "template":
+        assert all(c.passed for c in folder_checks(replace(changed, manifest=noted), None))
+
+
+def test_a_jit_flag_in_the_start_command_fails() -> None:
+    server = load_server(CATALOG / "servers" / "hello", CATALOG / "recipes")
+    start = server.manifest.start.model_copy(update={"command": ("ruby", "--yjit", "a.rb")})
+    changed = replace(server, manifest=server.manifest.model_copy(update={"start": start}))
+    failed = [check.rule for check in folder_checks(changed, None) if check.passed is False]
+    assert failed == ["JIT"]
+
+
+def test_every_shipped_folder_keeps_the_decisions() -> None:
+    """Vert.x's template modules of its version could not be resolved where it was made."""
+    catalog = load_catalog(Path(__file__).parents[2])
+    failed = [
+        (server.name, check.rule)
+        for server in catalog.all_servers.values()
+        for check in folder_checks(server, None)
+        if check.passed is False
+    ]
+    assert failed == [("java-vertx", "template")]
+
+
+@pytest.mark.parametrize(
+    ("version", "at", "ended"),
+    [
+        ("6.1.7 + 5.6", "2026-11-27", ["6.1"]),
+        ("6.1.7 + 5.6", "2024-10-01", []),
+        ("8.0.1 + 6.1.2", "2026-11-27", []),
+        ("6.10.0", "2026-11-27", []),
+        ("6.5 on PyPy 7.3.11", "2026-11-27", ["PyPy 7.3"]),
+        (None, "2026-11-27", []),
+    ],
+)
+def test_a_line_has_ended_after_its_last_day(
+    version: str | None, at: str, ended: list[str]
+) -> None:
+    support = {"6.1": "2024-10-01", "PyPy 7.3": "2025-01-01", "8": "2030-01-01"}
+    assert [*ended_support(support, version, datetime.date.fromisoformat(at))] == ended

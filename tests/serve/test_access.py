@@ -131,7 +131,12 @@ def test_serve_warns_and_prints_a_token_beyond_loopback(
 ) -> None:
     """Regression: 0.0.0.0 gave no warning."""
     served: list[Any] = []
-    monkeypatch.setattr(uvicorn, "run", lambda app, **_: served.append(app))
+
+    def serve(server: uvicorn.Server) -> None:
+        served.append(server.config.app)
+        server.started = True
+
+    monkeypatch.setattr(uvicorn.Server, "run", serve)
     monkeypatch.setattr("os.nice", lambda _: 0)
     ended = deadheat("serve", "--host", "0.0.0.0", "--port", "18473")
     assert "warning: other machines can connect" in ended.err

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from deadheat.cli import cli
 from deadheat.report.formats.page import PAGE
+from deadheat.serve.board import BoardFolder
 from deadheat.serve.markup import comparison_file, slug
 from deadheat.store.bundle import export_run
 from tests.report.made import SETTLE, MadeRun, failed, made_run
@@ -142,6 +143,22 @@ def test_a_new_board_replaces_the_old_one_in_a_folder(run: MadeRun, tmp_path: Pa
     second = next(path.stem for path in (folder / "runs").iterdir() if path.stem != run.run_id)
     assert board_of(run, second, "-o", str(folder)).exit_code == 0
     assert [path.stem for path in (folder / "runs").iterdir()] == [second]
+
+
+def test_bug_a_board_that_was_killed_could_not_be_written_again(
+    run: MadeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m bench.faults --only board`: its folder counted as one of other files."""
+    folder = tmp_path / "board"
+
+    def killed(_: BoardFolder) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BoardFolder, "finish", killed)
+        board_of(run, "-o", str(folder))
+    assert [*folder.rglob("*.html")]
+    assert board_of(run, "-o", str(folder)).exit_code == 0
 
 
 def test_rejects_a_folder_with_other_files(run: MadeRun, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ impl Route {
         session.opening(slot, clock::now_ns());
         let greeting = session.greeting(slot);
         let speaks_first = session.speaks_first();
-        let (fd, complete) = match self.connect(slot, spare, greeting.is_some() || speaks_first) {
+        let (fd, complete) = match self.connect(slot, spare, greeting.is_some()) {
             Ok(connected) => connected,
             Err(errno) => {
                 session.open_failed(slot, errno, clock::now_ns());

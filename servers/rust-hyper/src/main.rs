@@ -179,7 +179,6 @@ fn order(path: &str, query: Option<&str>) -> Option<String> {
 async fn accept(listener: TcpListener) -> Result<(), Failure> {
     loop {
         let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
         tokio::spawn(
             http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)),
         );

@@ -51,6 +51,7 @@ class Race:
         self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
+        self._reported_stood_s = 0.0
         self._outlook_s = 0.0  # how long it takes to detect the margin, as last said
         self.standings = Standings(
             run.protocol, run.named("contender"), run.named("control"), run.levels_of
@@ -222,6 +223,7 @@ class Race:
             self._lengths,
         )
         records = block.run(present, self._random)
+        self._report_stop()
         self._is_first_block = False
         self._rotation.note_block(present, heat.instances)
         for instance, record in records:
@@ -278,6 +280,14 @@ class Race:
     def _stop_all(self, heat: Heat, name: str) -> None:
         for instance in heat.of(name):
             heat.stop(instance)
+
+    def _report_stop(self) -> None:
+        """That this process was stopped, if it was since the last report."""
+        if (stood_s := self._run.stood_s) > self._reported_stood_s:
+            stopped = numbers.duration(round(stood_s - self._reported_stood_s))
+            text = f"this command was stopped for {stopped}; its budget does not count that time"
+            self._run.listen(Event(text, trouble=True))
+            self._reported_stood_s = stood_s
 
     def _report_order(self) -> None:
         """The order so far, after half a minute and at each look."""

@@ -11,6 +11,7 @@ from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.events import Listener
+from deadheat.host.standstill import STANDSTILLS
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, SliceProtocol
@@ -24,7 +25,8 @@ P_co = TypeVar("P_co", bound=Protocol, covariant=True)
 class RunContext(Generic[P_co]):
     """One run: what it measures, with what, where it is stored, and who listens.
 
-    It begins when it is made, or goes on from its past: pauses do not count.
+    It begins when it is made, or goes on from its past: pauses do not count, and neither does a
+    time in which this process was stopped.
     """
 
     world: World
@@ -36,13 +38,20 @@ class RunContext(Generic[P_co]):
     listen: Listener
     past: Past = field(default_factory=Past)
     begun_s: float = field(init=False)  # on the clock of the server host
+    stood_before_s: float = field(init=False)  # standstills before it began
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "begun_s", self.world.server_host.now_s() - self.past.elapsed_s)
+        object.__setattr__(self, "stood_before_s", STANDSTILLS.total_s())
 
     def now_s(self) -> float:
         """The time since the run began, without pauses."""
-        return self.world.server_host.now_s() - self.begun_s
+        return self.world.server_host.now_s() - self.begun_s - self.stood_s
+
+    @property
+    def stood_s(self) -> float:
+        """How long this process was stopped meanwhile."""
+        return STANDSTILLS.total_s() - self.stood_before_s
 
     def unmeasured(self) -> set[str]:
         """The contenders and controls of which no trial in the past went well."""

@@ -34,7 +34,7 @@ from deadheat.cli.sitting import BUNDLES, STORE, TOGETHER, Sitting, brief, first
 from deadheat.cli.values import Duration, Number
 from deadheat.cluster.parts import Racer
 from deadheat.errors import DeadheatError
-from deadheat.events import Event
+from deadheat.events import Event, Listener
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
@@ -189,11 +189,8 @@ def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Can
     logs = home() / "logs"
     make_room(logs)
     with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
-        for server in servers if install else ():
-            try:
-                install_missing(host, [server])
-            except DeadheatError as error:
-                listen(Event(f"{server.name}: {first_line(error)}", trouble=True))
+        if install:
+            _install(servers, host, listen)
         candidates = build_ahead(
             servers, host, builder_on(host, limits), brief(listen), jobs_that_fit(host)
         )
@@ -206,3 +203,17 @@ def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Can
     left_out = f", {missing} do not work here" if missing else ""
     echo(f"servers     {numbers.count(len(built), 'server')} built{left_out}")
     return built
+
+
+def _install(servers: Sequence[Server], host: LocalHost, listen: Listener) -> None:
+    """Install what all of them lack; if that fails, what each lacks, so that one costs one line."""
+    try:
+        install_missing(host, servers)
+        return
+    except DeadheatError as error:
+        listen(Event(first_line(error), trouble=True))
+    for server in servers:
+        try:
+            install_missing(host, [server])
+        except DeadheatError as error:
+            listen(Event(f"{server.name}: {first_line(error)}", trouble=True))

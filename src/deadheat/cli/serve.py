@@ -1,12 +1,17 @@
 """`deadheat serve`: shows all runs in a browser, also one in progress."""
 
+import logging
 import os
 import secrets
+import signal
 import socket
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
@@ -58,7 +63,23 @@ def command(port: int, host: str, store_path: Path) -> None:
     query = f"?token={token}" if token else ""
     echo(f"{address.url}{query}   (Ctrl+C stops the server)", err=True)
     app = make_app(store_path, address.names, token)
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    said = logging.StreamHandler()
+    said.setFormatter(_FirstLine())
+    logging.getLogger("asyncio").addHandler(said)
+    server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning"))
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, server.handle_exit)  # an exception would be lost in the loop
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(ExitCode.FAILED)
+
+
+class _FirstLine(logging.Formatter):
+    """What the event loop reports, such as no descriptor left, without its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"serve: {record.getMessage().partition(chr(10))[0]}"
 
 
 def _require_free(address: Address) -> None:

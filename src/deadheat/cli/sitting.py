@@ -172,7 +172,8 @@ class Sitting:
         if self.budget_s is None:
             return 2 * useful_s
         cells = part.cells(self.racers) / max(sum(p.cells(self.racers) for p in parts), 1)
-        return max(useful_s, edition.FIRST_PASS * self.left_s * cells)
+        pass_s = self.left_s - (1 - edition.FIRST_PASS) * self.budget_s
+        return max(useful_s, pass_s * cells)
 
     def _announce(
         self, shared: Sequence[str], parts: Sequence[PlannedPart], spread: Spread

@@ -4,12 +4,17 @@ One of them is the freeze check: a server that was frozen for as long as in a ra
 unchanged.
 """
 
+import datetime
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from deadheat.build.prepare import Candidate
+from deadheat.catalog import Server
 from deadheat.catalog.lock_file import LockFault, check_locks
+from deadheat.catalog.manifest import ended_support
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Listeners
 from deadheat.measure import lifecycle
@@ -25,6 +30,10 @@ FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and 
 SETTLE_S = 5.0  # for processes that a server starts after its first answer
 FREEZE_CONNECTIONS = 10  # of the load after the thaw
 FREEZE_LOAD_S = 1.0
+OWN_PROFILE = re.compile(r"^\s*\[profile\b|target-cpu", re.MULTILINE)
+NODELAY = re.compile(r"set_(?:tcp_)?nodelay|set(?:Tcp)?NoDelay|TCP_NODELAY|:NODELAY")
+JIT_FLAG = re.compile(r"yjit|--jit\b|-XX:[+-]|-Xjit|opcache\.jit", re.IGNORECASE)
+SOURCE_BYTES_MAX = 1 << 20
 WATCH_S = 15.0  # after the thaw; puma looks at its workers every 5 s
 
 
@@ -43,6 +52,7 @@ def review(world: World, candidate: Candidate, isolated: bool) -> Iterator[Check
     `isolated`: the server host has only loopback. The candidate has to be built.
     """
     assert candidate.built is not None
+    yield from folder_checks(candidate.selection.server, candidate.version)
     try:
         yield Check("lock file", True, check_locks(candidate.selection.server))
     except LockFault as error:
@@ -76,6 +86,42 @@ def review(world: World, candidate: Candidate, isolated: bool) -> Iterator[Check
     (fault,) = freeze_faults(world, [candidate])
     unchanged = f"{FREEZE_S:g} s frozen: same processes, right answer"
     yield Check("freeze", fault is None, fault or unchanged)
+
+
+def folder_checks(server: Server, version: str | None) -> Iterator[Check]:
+    """What the files of a folder show: the decisions of docs/rules.md, each where it applies."""
+    manifest, sources = server.manifest, _sources(server.folder)
+    if "Cargo.toml" in sources:
+        own = [name for name, text in sources.items() if OWN_PROFILE.search(text)]
+        yield Check("release profile", not own, f"set by {own[0]}" if own else "cargo's own")
+    code = {name: text for name, text in sources.items() if not name.endswith((".conf", ".toml"))}
+    sets = [name for name, text in code.items() if NODELAY.search(text)]
+    in_setting = any("nodelay" in each.why.lower() for each in manifest.settings.values())
+    reading = f"{sets[0]} sets TCP_NODELAY" if sets else "as the framework has them"
+    if in_setting:
+        reading += ", in a setting of its own"
+    yield Check("socket options", in_setting or not sets, reading)
+    words = [*manifest.start.command, *(f"{k}={v}" for k, v in manifest.start.env.items())]
+    jit = [word for word in words if JIT_FLAG.search(word)]
+    yield Check("JIT", not jit, f"{jit[0]} is tuning" if jit else "as the runtime starts")
+    if "page" in manifest.workloads:
+        by_hand = [name for name, text in code.items() if "&lt;" in text]
+        noted = any("no template engine" in note for note in manifest.notes)
+        found = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
+        yield Check("template", noted or not by_hand, found + (", as a note says" * noted))
+    ended = ended_support(manifest.support, version, datetime.date.today())
+    for line, until in ended.items():
+        yield Check("support", None, f"{line} ended on {until}")
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    """The texts of a folder without lock files, by their path in it."""
+    texts = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "lock" not in path.name and path.stat().st_size <= SOURCE_BYTES_MAX:
+            with suppress(UnicodeDecodeError):
+                texts[str(path.relative_to(folder))] = path.read_text(encoding="utf-8")
+    return texts
 
 
 def _answers(behavior: Behavior, candidate: Candidate) -> Iterator[Check]:

@@ -202,8 +202,10 @@ class BoardFolder:
     def _write(self, name: str, content: str | bytes) -> None:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
         self.files.append(name)
+        with (self.folder / LISTS[0]).open("a", encoding="utf-8") as listed:
+            listed.write(f"{name}\n")  # first: a board that is not finished can be written again
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def write_board(
