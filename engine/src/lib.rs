@@ -1,4 +1,4 @@
-//! An HTTP/1.1 load engine. Requests are written and responses checked by a [`session::Session`],
+//! A load engine for HTTP/1.1 and HTTP/2. Requests are written and responses checked by a [`session::Session`],
 //! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
 
 mod arg_values;
@@ -23,6 +23,7 @@ mod engine;
 mod error;
 mod expected;
 mod gathering;
+mod h2;
 mod head;
 mod histogram;
 mod limits;

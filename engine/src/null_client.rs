@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::chunked::Chunked;
+use crate::h2::{NullPeer, PREFACE};
 use crate::head::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::sockets;
 
@@ -45,6 +46,10 @@ impl Replies {
         }
     }
 
+    fn body(&self) -> &[u8] {
+        &self.keep[self.keep.len() - self.body_bytes..]
+    }
+
     fn of(&self, request: &Request) -> &[u8] {
         let whole = match (request.keeps, request.old) {
             (true, false) => &self.keep,
@@ -79,11 +84,23 @@ pub(crate) struct Client {
     body: Body,
     output: Vec<u8>,
     closing: bool,
+    /// It speaks HTTP/2.
+    http2: Option<Box<NullPeer>>,
+    /// A request has begun.
+    has_begun: bool,
 }
 
 impl Client {
     pub(crate) fn new(fd: OwnedFd) -> Self {
-        Self { fd, input: Vec::new(), body: Body::Length(0), output: Vec::new(), closing: false }
+        Self {
+            fd,
+            input: Vec::new(),
+            body: Body::Length(0),
+            output: Vec::new(),
+            closing: false,
+            http2: None,
+            has_begun: false,
+        }
     }
 
     pub(crate) fn wants_write(&self) -> bool {
@@ -103,6 +120,19 @@ impl Client {
         }
         let mut held = std::mem::take(&mut self.input);
         held.extend_from_slice(new);
+        if !self.has_begun && NullPeer::may_begin(&held) {
+            if held.len() < PREFACE.len() {
+                self.input = held;
+                return true;
+            }
+            self.http2 = Some(Box::new(NullPeer::new(replies.body(), &mut self.output)));
+            held.drain(..PREFACE.len());
+        }
+        self.has_begun = true;
+        if let Some(peer) = &mut self.http2 {
+            let taken = peer.take(&held, &mut self.output, || each(Reply::Answer));
+            return taken.is_some() && self.flush();
+        }
         let mut at = 0;
         while !self.closing && self.skip_body(&held, &mut at) && at < held.len() {
             match parse(&held[at..]) {
@@ -148,7 +178,10 @@ impl Client {
     }
 
     fn is_between_requests(&self) -> bool {
-        self.input.is_empty() && self.output.is_empty() && matches!(self.body, Body::Length(0))
+        self.http2.is_none()
+            && self.input.is_empty()
+            && self.output.is_empty()
+            && matches!(self.body, Body::Length(0))
     }
 
     /// Skips the body of the last request; true at its end.

@@ -112,17 +112,17 @@ pub(crate) fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Re
     Ok(socket)
 }
 
-/// Starts a connect. If the client `speaks_first`, its request carries the last acknowledgement of
+/// Starts a connect; true if it is complete. If the client `speaks_first`, its request carries the last acknowledgement of
 /// the handshake.
-pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> {
+pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<bool, i32> {
     if to.is_tcp() && speaks_first {
         set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
     }
     let (address, length) = to.as_ptr();
     // SAFETY: `address` points to `length` valid bytes.
     match check(unsafe { libc::connect(fd, address, length) }) {
-        Err(libc::EINPROGRESS) => Ok(()),
-        other => other.map(drop),
+        Err(libc::EINPROGRESS) => Ok(false),
+        other => other.map(|_| true),
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Tally {
     pub status_codes: BTreeMap<u16, u64>,
     pub malformed_kinds: [u64; MalformedKind::COUNT],
     pub connect_errnos: BTreeMap<i32, u64>,
+    /// HTTP/2: the error codes of streams that the server reset.
+    pub reset_codes: BTreeMap<u32, u64>,
     pub bytes_in: u64,
     pub bytes_out: u64,
     /// Time that connections spent on requests, including connecting; for Little's law.
@@ -45,6 +47,7 @@ impl Default for Tally {
             status_codes: BTreeMap::new(),
             malformed_kinds: [0; MalformedKind::COUNT],
             connect_errnos: BTreeMap::new(),
+            reset_codes: BTreeMap::new(),
             bytes_in: 0,
             bytes_out: 0,
             busy_ns: 0,
@@ -110,6 +113,9 @@ impl Tally {
         for (code, count) in &other.status_codes {
             *self.status_codes.entry(*code).or_default() += count;
         }
+        for (code, count) in &other.reset_codes {
+            *self.reset_codes.entry(*code).or_default() += count;
+        }
         for (errno, count) in &other.connect_errnos {
             *self.connect_errnos.entry(*errno).or_default() += count;
         }
@@ -150,6 +156,7 @@ mod tests {
         tally.malformed_kinds.fill_with(&mut number);
         tally.status_codes = [(404, number()), (500, number())].into();
         tally.connect_errnos = [(libc::ENETUNREACH, number())].into();
+        tally.reset_codes = [(7, number())].into();
         (tally.bytes_in, tally.bytes_out) = (number(), number());
         tally.busy_ns = number().into();
         for latency in [

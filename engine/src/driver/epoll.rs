@@ -91,9 +91,15 @@ impl Epoll {
         }
     }
 
-    /// Closes a connection; keeps its socket if the server closed first and has acknowledged our
+    /// Closes a connection, after its last bytes; keeps its socket if the server closed first and has acknowledged our
     /// FIN, so that no reset is sent.
-    fn close(&mut self, slot: usize, hung_up: bool) {
+    fn close(&mut self, session: &mut Session, slot: usize, hung_up: bool) {
+        let last = session.output(slot);
+        if !last.is_empty() {
+            // Whether it arrives does not matter.
+            let _ = sockets::send(self.fd(slot), last);
+            last.clear();
+        }
         let link = &mut self.links[slot];
         link.connecting = false;
         link.unsent.clear();
@@ -133,6 +139,31 @@ impl Epoll {
         }
     }
 
+    /// Writes the output of the session.
+    #[inline]
+    fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        let fd = self.fd(slot);
+        loop {
+            let output = session.output(slot);
+            match sockets::send(fd, output) {
+                Ok(sent) if sent == output.len() => {
+                    output.clear();
+                    if !session.refill_output(slot, clock::now_ns()) {
+                        return Ok(());
+                    }
+                }
+                Ok(sent) => {
+                    output.drain(..sent);
+                    return self.watch(slot, READ | WRITE);
+                }
+                Err(_) => {
+                    let action = session.write_failed(slot, clock::now_ns());
+                    return self.carry_out(session, slot, action);
+                }
+            }
+        }
+    }
+
     /// The socket accepts bytes: the connect has ended, or the rest of a request can be sent.
     fn writable(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let fd = self.fd(slot);
@@ -146,11 +177,15 @@ impl Epoll {
                     return self.carry_out(session, slot, action);
                 }
                 errno => {
-                    self.close(slot, false);
+                    self.close(session, slot, false);
                     session.open_failed(slot, errno, now_ns);
                     return Ok(());
                 }
             }
+        }
+        if !session.output(slot).is_empty() {
+            self.watch(slot, READ)?;
+            return self.flush(session, slot);
         }
         let mut waiting = std::mem::take(&mut self.links[slot].unsent);
         if !waiting.is_empty() {
@@ -177,7 +212,7 @@ impl Epoll {
                 Err(_) => session.broke(slot, now_ns),
             };
             match action {
-                Action::Close => self.close(slot, hung_up),
+                Action::Close => self.close(session, slot, hung_up),
                 action => self.carry_out(session, slot, action)?,
             }
             if !full || self.fd(slot) != fd {
@@ -205,9 +240,10 @@ impl Driver for Epoll {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) => self.write(session, slot, range),
+            Action::Flush => self.flush(session, slot),
             Action::Open => self.open(session, slot),
             Action::Close => {
-                self.close(slot, false);
+                self.close(session, slot, false);
                 Ok(())
             }
         }

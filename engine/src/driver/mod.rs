@@ -15,7 +15,8 @@ use crate::session::{Action, Session};
 /// Moves bytes for a session: reports events to it and carries out its actions.
 ///
 /// Drivers may be based on readiness or on completion: input is a slice that is not needed after
-/// [`Session::received`], and output is a range of the request book, which outlives the run.
+/// [`Session::received`], and output is a range of the request book, which outlives the run, or the
+/// bytes of [`Session::output`].
 pub(crate) trait Driver: Send {
     /// Makes the calling thread the only one that may call the other functions.
     fn begin(&mut self) -> Result<()> {

@@ -32,14 +32,18 @@ impl Route {
     ) -> Option<Opened> {
         session.opening(slot, clock::now_ns());
         let greeting = session.greeting(slot);
-        let fd = match self.connect(slot, spare, greeting.is_some()) {
-            Ok(fd) => fd,
+        let speaks_first = session.speaks_first();
+        let (fd, complete) = match self.connect(slot, spare, greeting.is_some() || speaks_first) {
+            Ok(connected) => connected,
             Err(errno) => {
                 session.open_failed(slot, errno, clock::now_ns());
                 return None;
             }
         };
         let now_ns = clock::now_ns();
+        if complete && speaks_first {
+            return Some(Opened { fd, next: Some(session.connected(slot, now_ns)) });
+        }
         let sent = match greeting {
             Some(range) => sockets::send(fd.as_raw_fd(), session.plan().book.bytes(range)),
             None => Ok(0),
@@ -68,12 +72,12 @@ impl Route {
         slot: usize,
         spare: Option<OwnedFd>,
         speaks_first: bool,
-    ) -> Result<OwnedFd, i32> {
+    ) -> Result<(OwnedFd, bool), i32> {
         let socket = match spare {
             Some(socket) => socket,
             None => sockets::open(&self.to, self.from.get(slot), self.no_delay)?,
         };
-        sockets::connect(socket.as_raw_fd(), &self.to, speaks_first)?;
-        Ok(socket)
+        let complete = sockets::connect(socket.as_raw_fd(), &self.to, speaks_first)?;
+        Ok((socket, complete))
     }
 }

@@ -39,6 +39,10 @@ struct Link {
     sending: Range<usize>,
     /// The parts of the request book that the socket has not accepted yet.
     unsent: VecDeque<Range<usize>>,
+    /// Output of the session that the send of `sent_turn` sends.
+    writing: Vec<u8>,
+    /// It is in `flushing`.
+    has_output: bool,
 }
 
 pub(crate) struct Uring {
@@ -50,6 +54,8 @@ pub(crate) struct Uring {
     gatherer: Gatherer,
     /// Slots with more to send after this turn's operations are submitted.
     held: Vec<usize>,
+    /// Slots whose session has output for this turn.
+    flushing: Vec<usize>,
     /// Sockets to close after this turn's operations, which may name them, are submitted.
     closing: Vec<OwnedFd>,
 }
@@ -68,6 +74,7 @@ impl Uring {
             completed: Vec::new(),
             gatherer: Gatherer::new(),
             held: Vec::new(),
+            flushing: Vec::new(),
             closing: Vec::new(),
         })
     }
@@ -103,7 +110,11 @@ impl Uring {
     }
 
     /// Queues the first waiting send, if possible.
-    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<()> {
+    fn send_waiting(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        if !session.output(slot).is_empty() {
+            self.note_output(slot);
+            return Ok(());
+        }
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full {
@@ -129,6 +140,52 @@ impl Uring {
         // SAFETY: the bytes are the plan's, which no one changes, and which the worker that holds
         // this driver borrows.
         unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
+    }
+
+    /// Notes that the session has output, to be sent with all that this turn adds to it.
+    #[inline]
+    fn note_output(&mut self, slot: usize) {
+        if !std::mem::replace(&mut self.links[slot].has_output, true) {
+            self.flushing.push(slot);
+        }
+    }
+
+    /// Queues the sends of all output.
+    fn flush_all(&mut self, session: &mut Session) -> Result<()> {
+        let mut flushing = std::mem::take(&mut self.flushing);
+        for slot in flushing.drain(..) {
+            self.links[slot].has_output = false;
+            self.flush(session, slot)?;
+        }
+        flushing.append(&mut self.flushing);
+        self.flushing = flushing;
+        Ok(())
+    }
+
+    /// Queues a send of the session's output, or keeps it for the next turn.
+    #[inline]
+    fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
+        let turn = self.ring.turn();
+        let link = &mut self.links[slot];
+        let output = session.output(slot);
+        if link.full || output.is_empty() {
+            return Ok(());
+        }
+        if link.sent_turn == turn {
+            self.note_output(slot);
+            return Ok(());
+        }
+        link.sent_turn = turn;
+        link.writing.clear();
+        std::mem::swap(&mut link.writing, output);
+        let send = ring::send(self.fd(slot), &self.links[slot].writing);
+        // SAFETY: nothing changes the bytes in this turn, and the send is over with its submission,
+        // because it does not wait for the socket.
+        unsafe { self.queue(slot, What::Send, send) }?;
+        if session.refill_output(slot, clock::now_ns()) {
+            self.note_output(slot);
+        }
+        Ok(())
     }
 
     fn receive(&mut self, slot: usize) -> Result<()> {
@@ -157,10 +214,17 @@ impl Uring {
 
     /// Closes a connection. The kernel keeps a socket as long as an operation uses it, so those are
     /// ended first. A descriptor stays open while a queued operation names it.
-    fn close(&mut self, slot: usize) {
+    fn close(&mut self, session: &mut Session, slot: usize) {
         let link = std::mem::take(&mut self.links[slot]);
         let generation = (link.generation + 1) % GENERATIONS;
-        self.links[slot] = Link { generation, unsent: link.unsent, ..Link::default() };
+        let last = session.output(slot);
+        // It must not overtake what this turn sends. Whether it arrives does not matter.
+        if !last.is_empty() && link.sent_turn != self.ring.turn() {
+            let _ = sockets::send(link.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd), last);
+        }
+        last.clear();
+        let (unsent, writing, sent_turn) = (link.unsent, link.writing, link.sent_turn);
+        self.links[slot] = Link { generation, unsent, writing, sent_turn, ..Link::default() };
         self.links[slot].unsent.clear();
         let Some(fd) = link.fd else { return };
         self.losses.close(TcpInfo::read(fd.as_raw_fd()).map(|info| info.losses()));
@@ -222,7 +286,14 @@ impl Uring {
             Err(_) => return Ok(session.write_failed(slot, clock::now_ns())),
         };
         let link = &mut self.links[slot];
-        link.unsent.push_front(link.sending.start + taken..link.sending.end);
+        if link.writing.is_empty() {
+            link.unsent.push_front(link.sending.start + taken..link.sending.end);
+        } else {
+            let mut rest = link.writing.split_off(taken);
+            link.writing.clear();
+            rest.append(session.output(slot));
+            *session.output(slot) = rest;
+        }
         link.full = true;
         // SAFETY: a poll points to nothing.
         unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }?;
@@ -274,9 +345,13 @@ impl Driver for Uring {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
             Action::Send(range) => self.send(session, slot, range),
+            Action::Flush => {
+                self.note_output(slot);
+                Ok(())
+            }
             Action::Open => self.open(session, slot),
             Action::Close => {
-                self.close(slot);
+                self.close(session, slot);
                 Ok(())
             }
         }
@@ -284,6 +359,9 @@ impl Driver for Uring {
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let now_ns = clock::now_ns();
+        self.flush_all(session)?;
+        // What is left has room for a send of its own in the next turn.
+        let wake_ns = if self.flushing.is_empty() { wake_ns } else { now_ns };
         let batching = self.gatherer.choose(now_ns, session.busy(), session.kept_answers());
         if self.ring.submit(now_ns, wake_ns, batching)? {
             for fd in self.closing.drain(..) {

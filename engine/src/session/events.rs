@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Action, Session};
 use crate::classes::Class;
 use crate::connection::State;
+use crate::h2::Ended;
 use crate::response::Progress;
 
 /// How long a slot waits after a failed connect.
@@ -14,15 +15,22 @@ impl Session<'_> {
     /// A connect was started.
     pub(crate) fn opening(&mut self, slot: usize, now_ns: u64) {
         self.connections[slot].enter(State::Opening, now_ns);
+        self.outputs[slot].clear();
         self.opening += 1;
         let closed_loop = self.backlog.is_none();
-        if closed_loop && self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+        if let Some(client) = self.clients.get_mut(slot) {
+            client.open();
+        }
+        if closed_loop && self.in_flight_of(slot) == 0 && self.is_due(now_ns) {
             self.assign(slot, now_ns);
         }
     }
 
     /// The bytes that [`Session::connected`] will ask to send.
     pub(crate) fn greeting(&self, slot: usize) -> Option<Range<usize>> {
+        if self.is_http2() {
+            return None;
+        }
         let front = self.connections[slot].front()?;
         Some(self.plan.book.range(front.url as usize, 1))
     }
@@ -37,7 +45,21 @@ impl Session<'_> {
         self.tallies[measured].connect.record(now_ns - since_ns);
         self.connections[slot].enter(State::Open, now_ns);
         self.freed(now_ns);
-        self.refill(slot, now_ns)
+        match self.is_http2() {
+            true => {
+                let most = if self.backlog.is_some() { 1 } else { usize::MAX };
+                self.refill_streams(slot, most, now_ns)
+            }
+            false => self.refill(slot, now_ns),
+        }
+    }
+
+    /// Requests of a slot that have not ended.
+    fn in_flight_of(&self, slot: usize) -> usize {
+        match self.clients.get(slot) {
+            Some(client) => client.in_flight(),
+            None => self.connections[slot].in_flight(),
+        }
     }
 
     /// A connect failed with `errno`; the slot waits before it tries again.
@@ -45,17 +67,24 @@ impl Session<'_> {
         self.opening -= 1;
         self.connections[slot].enter(State::Closed, now_ns);
         let class = Class::of_connect_errno(errno);
-        if self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+        if self.in_flight_of(slot) == 0 && self.is_due(now_ns) {
             self.assign(slot, now_ns);
         }
-        match self.connections[slot].front() {
+        let front = match self.clients.get(slot) {
+            Some(client) => client.oldest(),
+            None => self.connections[slot].front(),
+        };
+        match front {
             None => {
                 self.stats.failed_without_request += 1;
             }
             Some(flight) => {
                 let tally = &mut self.tallies[usize::from(flight.measured)];
                 *tally.connect_errnos.entry(errno).or_default() += 1;
-                self.lose(slot, class, class, now_ns);
+                match self.is_http2() {
+                    true => self.lose_waiting(slot, class, now_ns),
+                    false => self.lose(slot, class, class, now_ns),
+                }
             }
         }
         self.to_retry.push_back((now_ns + RETRY_NS, slot as u32));
@@ -70,6 +99,9 @@ impl Session<'_> {
         now_ns: u64,
         peer_closed: bool,
     ) -> Action {
+        if self.is_http2() {
+            return self.received_streams(slot, input, now_ns, peer_closed);
+        }
         let Some(first) = self.connections[slot].front() else {
             self.stats.unsolicited_idle += 1;
             return self.shut(slot, now_ns, false);
@@ -111,6 +143,17 @@ impl Session<'_> {
 
     /// The stream ended.
     pub(crate) fn ended(&mut self, slot: usize, now_ns: u64) -> Action {
+        if self.is_http2() {
+            let is_reused = self.connections[slot].served > 0;
+            let class = |ended: &Ended| match () {
+                () if ended.in_body => Class::EofMidBody,
+                () if ended.first_byte_ns > 0 => Class::EofMidHead,
+                () if is_reused => Class::EofOnReused,
+                () => Class::EofOnFresh,
+            };
+            self.lose_streams(slot, class, now_ns);
+            return self.shut(slot, now_ns, true);
+        }
         let connection = &mut self.connections[slot];
         if let Some(front) = connection.front().copied() {
             let class = match () {
@@ -132,6 +175,14 @@ impl Session<'_> {
 
     /// Reading failed.
     pub(crate) fn broke(&mut self, slot: usize, now_ns: u64) -> Action {
+        if self.is_http2() {
+            let class = |ended: &Ended| match ended.first_byte_ns > 0 {
+                true => Class::ResetMid,
+                false => Class::ResetBeforeByte,
+            };
+            self.lose_streams(slot, class, now_ns);
+            return self.shut(slot, now_ns, true);
+        }
         let class = match self.connections[slot].first_byte_ns > 0 {
             true => Class::ResetMid,
             false => Class::ResetBeforeByte,
@@ -142,7 +193,10 @@ impl Session<'_> {
 
     /// Writing failed.
     pub(crate) fn write_failed(&mut self, slot: usize, now_ns: u64) -> Action {
-        self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns);
+        match self.is_http2() {
+            true => self.lose_streams(slot, |_| Class::WriteReset, now_ns),
+            false => self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns),
+        }
         self.shut(slot, now_ns, true)
     }
 
@@ -152,6 +206,9 @@ impl Session<'_> {
         if connection.state == State::Opening {
             self.open_failed(slot, libc::ETIMEDOUT, now_ns);
             return Action::Close;
+        }
+        if self.is_http2() {
+            return self.expire_streams(slot, now_ns);
         }
         self.stats.unclosed += u64::from(connection.state == State::Lingering);
         let class = match connection.first_byte_ns > 0 {

@@ -85,7 +85,7 @@ fn carry_out(server: &mut Server, slot: usize, action: &Action, now_ns: u64) {
     match action {
         Action::Wait => {}
         Action::Send(_) => server.request(slot, now_ns),
-        Action::Open | Action::Close => panic!("{action:?} on a kept connection"),
+        Action::Flush | Action::Open | Action::Close => panic!("{action:?} on a kept connection"),
     }
 }
 
@@ -102,6 +102,8 @@ fn plan(pace: Pace) -> Plan {
         close: false,
         requests_per_connection: None,
         pipeline: 1,
+        http2: false,
+        streams: 1,
         method: "GET".to_owned(),
         headers: Vec::new(),
         body: Vec::new(),
