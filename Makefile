@@ -6,7 +6,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 # would compile everything that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads board \
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads board stored-board \
 	clean
 
 run: build                 ## race eight real servers, and print the ranked table
@@ -101,7 +101,12 @@ wheel: page $(UV)          ## dist: the package for Linux, as a release has it
 	$(UV) tool run --from 'maturin[zig]==1.16.0' maturin build --release --locked --zig \
 		--compatibility manylinux2014 --out dist $(WHEEL_OPTIONS)
 
-board: build               ## the board of the runs in docs/results
+EDITION ?= target/edition
+
+board: build               ## race every server that works here and write the board; goes on later
+	$(UV) run deadheat board race -o $(EDITION) $(if $(BUDGET),--budget $(BUDGET))
+
+stored-board: build        ## the board of the runs in docs/results
 	$(UV) run deadheat board write docs/results/workloads.deadheat \
 		--before docs/results/race-24-b.deadheat --before docs/results/race-24-a.deadheat \
 		-o target/board

@@ -29,7 +29,7 @@ from deadheat.cluster.race import Dispatch, jobs_of
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import Floats, t_critical
-from deadheat.stats.host_pairs import HostPairRun, fit_host_pairs
+from deadheat.stats.ranking.host_pairs import HostPairRun, fit_host_pairs
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 

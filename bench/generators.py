@@ -44,8 +44,10 @@ def engine() -> str | None:
 def ours(*options: str) -> Arguments:
     def arguments(connections: int, seconds: int, kind: str, url: str) -> list[str]:
         load = ["-d", f"{seconds}s", "--warmup", "0s"] if kind != "slices" else ["--slices"]
-        close = {"closed": ["--close"], "http2": ["--http2"]}.get(kind, [])
-        return ["-c", f"{connections}", *load, *close, *options, url]
+        kinds = {"closed": ["--close"], "http2": ["--http2"]}
+        # As the others: none of them checks a certificate.
+        trust = ["--insecure"] if url.startswith("https") else []
+        return ["-c", f"{connections}", *load, *kinds.get(kind, []), *trust, *options, url]
 
     return arguments
 

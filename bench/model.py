@@ -25,17 +25,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from deadheat.stats.alpha_spending import Looks
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats, t_critical
-from deadheat.stats.instance_variance import learn_variances
-from deadheat.stats.model_ranking import rank_from_model
-from deadheat.stats.pairs import fit_pairs
-from deadheat.stats.ranking import rank
-from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import SliceArrays
-from deadheat.stats.variance_shrinkage import moderate
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceArrays
+from deadheat.stats.model.variances import learn_variances, moderate
+from deadheat.stats.ranking.alpha_spending import Looks
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import rank_from_model
+from deadheat.stats.ranking.pairs import fit_pairs
+from deadheat.stats.ranking.ranks import rank
 from tests.stats import slice_races
 from tests.stats.slice_races import Field, Machine, Schedule
 

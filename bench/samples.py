@@ -4,11 +4,12 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from bench.generators import Generator, engine
+from deadheat.measure.certificates import certificates
 
 SLICE_S = 0.06
 
@@ -20,24 +21,28 @@ class Scene:
     is one resident process that loads for 60 ms at a time; or `http2`."""
     connections: int
     seconds: int
+    tls: bool = False
     streams: int = 1
     """Concurrent requests on each connection of HTTP/2."""
 
     @classmethod
     def of_name(cls, name: str, seconds: int) -> Self:
-        """From `kept-10`: the kind and the number of connections; `http2-10x5` has the streams."""
-        kind, _, numbers = name.partition("-")
+        """From `kept-10`: the kind and the number of connections; `tls-` before it adds TLS, and
+        `http2-10x5` has the streams."""
+        kind, _, numbers = name.removeprefix("tls-").partition("-")
         connections, _, streams = numbers.partition("x")
-        return cls(kind, int(connections), seconds, int(streams or 1))
+        has_tls = name.startswith("tls-")
+        return cls(kind, int(connections), seconds, has_tls, int(streams or 1))
 
     @property
     def name(self) -> str:
         streams = f"x{self.streams}" if self.kind == "http2" else ""
-        return f"{self.kind}-{self.connections}{streams}"
+        return f"{'tls-' if self.tls else ''}{self.kind}-{self.connections}{streams}"
 
     def __str__(self) -> str:
         streams = f", {self.streams} streams" if self.kind == "http2" else ""
-        return f"{self.connections} connections, {self.kind}{streams}"
+        tls = ", TLS" if self.tls else ""
+        return f"{self.connections} connections, {self.kind}{streams}{tls}"
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,10 @@ class Sample:
 class NullServer:
     """`deadheat-load --null-server` on a free port; counts what it answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Mapping[str, str] | None = None) -> None:
         command = [str(engine()), "--null-server", "0"]
+        for name, path in (certificate or {}).items():
+            command += [f"--{name}", path]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -67,7 +74,7 @@ class NullServer:
         line = self._process.stderr.readline()
         if "listening on " not in line:
             raise RuntimeError(f"{' '.join(command)} did not listen: {line.strip()}")
-        self.url = f"http://{line.split()[-1]}/"
+        self.url = f"{'https' if certificate else 'http'}://{line.split()[-1]}/"
 
     def stop(self) -> int:
         """Ends the server; the number of requests it answered."""
@@ -78,8 +85,8 @@ class NullServer:
 
 def sample(scene: Scene, generator: Generator, *, client_core: int, server_core: int) -> Sample:
     """Runs a generator once; RuntimeError where it failed or got no response."""
-    with pinned(server_core):
-        server = NullServer()
+    with certificates() as made, pinned(server_core):
+        server = NullServer(made.values() if scene.tls else None)
     try:
         cpu_s = run(scene, generator, client_core, server.url)
     finally:

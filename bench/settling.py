@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.settling import settling
+from deadheat.stats.warmup.settling import settling
 from tests.stats.warm_curves import clean_curves
 
 SLICES = (16, 24, 40, 80, 200)

@@ -8,6 +8,7 @@ In README.md and the documents of `NAMES`, the block between `<!-- figures: COMM
 docs/results. A document in docs/results is the output of the
 `deadheat audit` command in its heading; workloads.md is that of docs/workload_results.py, and
 boards.md that of boards.json, which has the readings of files that are not in this repository.
+servers.md and its pages are those of servers.json, the stored verification.
 """
 
 import os
@@ -17,6 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from deadheat.catalog import load_catalog
+from deadheat.measure.inspections import KeptInspections
+from deadheat.report.formats.inspections import server_pages
 from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 
@@ -94,6 +98,13 @@ def document_of(text: str, environment: dict[str, str]) -> str:
         return written.read_text()
 
 
+def server_documents() -> dict[Path, str]:
+    """The pages of all servers, from the stored verification."""
+    stored = KeptInspections.read(RESULTS / "servers.json")
+    texts = server_pages(stored.all, load_catalog(ROOT), "servers")
+    return {ROOT / "docs" / name: text for name, text in texts.items()}
+
+
 def regenerate(path: Path, environment: dict[str, str]) -> str:
     """What the file has to hold. Raises `FigureError`, which names the file."""
     make = document_of if path in DOCUMENTS else page_of
@@ -111,8 +122,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="deadheat-figures-") as home:
         store_runs(Path(home))
         environment = environment_of(Path(home))
-        for path in (*PAGES, *DOCUMENTS):
-            if (text := regenerate(path, environment)) != path.read_text():
+        texts = {path: regenerate(path, environment) for path in (*PAGES, *DOCUMENTS)}
+        for path, text in (texts | server_documents()).items():
+            if text != path.read_text():
                 path.write_text(text)
                 print(f"changed {path.relative_to(ROOT)}")
 

@@ -18,12 +18,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 THIRD_PARTY = ROOT / "THIRD_PARTY.txt"
 TARGET = "x86_64-unknown-linux-gnu"
-MIT = ("LICENSE-MIT", "LICENSE-MIT.md", "LICENSE", "LICENSE.md")
-LICENSE_FILES = (MIT, ("LICENSE-UNICODE",))
+MIT = ("LICENSE-MIT", "LICENSE-MIT.md", "LICENSE", "LICENSE.md", "LICENSE.txt")
+LICENSE_FILES = (MIT, ("LICENSE-UNICODE",), ("LICENSE-BoringSSL",), ("LICENSE-other-bits",))
 HEADING = """The load engine, deadheat-load, is compiled from these Rust crates. Where a crate
-offers several licenses, deadheat uses MIT. It also contains parts of the Rust standard library
-(MIT OR Apache-2.0, The Rust Project Contributors). The page of the reports has the licenses of
-its JavaScript in a comment. `make licenses` writes this file.
+offers several licenses, deadheat uses MIT. ring, untrusted and rustls-webpki have the ISC license,
+ring also Apache-2.0, and subtle has BSD-3-Clause. The engine also contains parts of the Rust
+standard library (MIT OR Apache-2.0, The Rust Project Contributors). The page of the reports has the
+licenses of its JavaScript in a comment. `make licenses` writes this file.
 """
 PIP_AUDIT = "pip-audit==2.10.0"
 AUDIT_DEADLINE_S = 240.0

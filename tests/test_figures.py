@@ -16,6 +16,7 @@ from docs.figures import (
     environment_of,
     page_of,
     regenerate,
+    server_documents,
     store_runs,
 )
 from tests.conftest import made_once
@@ -45,6 +46,11 @@ def test_a_block_is_what_its_command_prints(block: str, environment: dict[str, s
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_a_document_is_that_of_the_stored_runs(path: Path, environment: dict[str, str]) -> None:
     assert path.read_text() == regenerate(path, environment), DRIFTED
+
+
+def test_the_pages_of_the_servers_are_those_of_the_stored_verification() -> None:
+    texts = server_documents()
+    assert {path.name for path, text in texts.items() if text != path.read_text()} == set(), DRIFTED
 
 
 def test_no_page_has_a_block_without_an_end() -> None:

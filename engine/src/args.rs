@@ -17,6 +17,7 @@ use crate::null_server::NullServerConfig;
 use crate::schedule::Arrival;
 use crate::shard::Shard;
 use crate::target::Target;
+use crate::tls::{self, TlsOptions};
 use crate::workload::Workload;
 
 /// What the command line asks for.
@@ -112,6 +113,7 @@ struct CliArgs {
     calibrate: bool,
     slices: bool,
     shard: Option<Shard>,
+    tls: TlsOptions,
     null_port: Option<u16>,
     bind: Option<IpAddr>,
     null_work: Option<u64>,
@@ -152,6 +154,9 @@ const WITH_VALUE: &[&str] = &[
     "--null-work",
     "--null-body",
     "--shard",
+    "--cacert",
+    "--cert",
+    "--key",
 ];
 
 impl CliArgs {
@@ -170,6 +175,8 @@ impl CliArgs {
             "--stream" => &mut self.stream,
             "--calibrate" => &mut self.calibrate,
             "--slices" => &mut self.slices,
+            "--insecure" => &mut self.tls.insecure,
+            "--tls-resume" => &mut self.tls.resume,
             _ => return false,
         };
         *flag = true;
@@ -204,6 +211,9 @@ impl CliArgs {
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
             "--workload" => self.workload = Some(Workload::parse(&text_or_file(value)?)?),
             "--shard" => self.shard = Some(shard(value)?),
+            "--cacert" => self.tls.cacert = Some(value.to_owned()),
+            "--cert" => self.tls.cert = Some(value.to_owned()),
+            "--key" => self.tls.key = Some(value.to_owned()),
             "--null-server" => self.null_port = Some(number(value, "a port")?),
             "--bind" => self.bind = Some(number(value, "an IP address")?),
             "--null-work" => self.null_work = Some(number(value, "a whole number")?),
@@ -224,6 +234,7 @@ impl CliArgs {
                 address: (self.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port).into(),
                 work: self.null_work.unwrap_or(0),
                 body: self.null_body.unwrap_or_else(|| "Hello, World!".to_owned()),
+                tls: tls::server(&self.tls)?,
             }));
         }
         self.load().map(|config| Command::Load(Box::new(config)))
@@ -233,7 +244,8 @@ impl CliArgs {
         let targets: Vec<Target> =
             self.urls.iter().map(|url| Target::parse(url)).collect::<Result<_, _>>()?;
         let first = targets.first().ok_or_else(|| Error::usage("missing URL; see --help"))?;
-        if let Some(other) = targets.iter().find(|target| target.address != first.address) {
+        let place = |target: &Target| (target.address.clone(), target.tls_host.clone());
+        if let Some(other) = targets.iter().find(|target| place(target) != place(first)) {
             return Err(Error::usage(format!(
                 "{}: another server than {}; a run loads one server",
                 other.url, first.url
@@ -247,6 +259,7 @@ impl CliArgs {
                 "--json and --stream exclude each other; --stream ends with the same document",
             ));
         }
+        let tls = self.tls_client(first.tls_host.as_deref())?;
         self.check_slices()?;
         self.check_workload(&targets)?;
         let interval_ns =
@@ -308,6 +321,7 @@ impl CliArgs {
             headers: self.headers,
             body: self.body.unwrap_or_default(),
             expect: self.expect,
+            tls,
             workload: self.workload.map(Arc::new),
             sources: self.sources,
             backend: self.backend,
@@ -349,6 +363,31 @@ impl CliArgs {
         match names.find(is_of_connection) {
             Some(name) => Err(Error::usage(format!("-H {name}: HTTP/2 has no such header"))),
             None => Ok(streams),
+        }
+    }
+
+    /// How to speak TLS with the host of an https URL; its options need one.
+    fn tls_client(&self, host: Option<&str>) -> Result<Option<tls::Client>> {
+        if let Some(host) = host {
+            if self.calibrate {
+                return Err(Error::usage("--calibrate measures http:// alone; remove it"));
+            }
+            if self.tls.insecure && self.tls.cacert.is_some() {
+                return Err(Error::usage("--insecure and --cacert exclude each other"));
+            }
+            let protocol = if self.http2 { tls::HTTP_2 } else { tls::HTTP_1_1 };
+            return tls::Client::new(&self.tls, host, &[protocol]).map(Some);
+        }
+        let options = [
+            ("--cacert", self.tls.cacert.is_some()),
+            ("--insecure", self.tls.insecure),
+            ("--cert", self.tls.cert.is_some()),
+            ("--key", self.tls.key.is_some()),
+            ("--tls-resume", self.tls.resume),
+        ];
+        match options.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(Error::usage(format!("{name} needs a URL with https://"))),
+            None => Ok(None),
         }
     }
 

@@ -1,5 +1,9 @@
 //! How requests end. Every request ends in exactly one [`Class`].
 
+use std::ops::{Deref, DerefMut};
+
+use serde::{Deserialize, Serialize};
+
 /// Defines an enum with a list of its variants and their names in the output.
 macro_rules! named {
     ($(#[$doc:meta])* $kind:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
@@ -33,6 +37,30 @@ named! {
         AddrNotAvail = "addr_not_avail",
         /// The client ran out of file descriptors (EMFILE, ENFILE).
         FdLimit = "fd_limit",
+        /// The server answered the TLS handshake with something that is not TLS.
+        NotTls = "not_tls",
+        /// The server's certificate has expired, or is not valid yet.
+        TlsExpired = "tls_expired",
+        /// The server's certificate is for another name.
+        TlsWrongName = "tls_wrong_name",
+        /// The issuer of the server's certificate is not trusted.
+        TlsUnknownIssuer = "tls_unknown_issuer",
+        /// Any other reason to refuse the server's certificate.
+        TlsCertificate = "tls_certificate",
+        /// The server speaks neither TLS 1.3 nor TLS 1.2.
+        TlsVersion = "tls_version",
+        /// No protocol in common (ALPN).
+        TlsAlpn = "tls_alpn",
+        /// The server ended TLS with an alert.
+        TlsAlert = "tls_alert",
+        /// The connection ended within the TLS handshake.
+        TlsClosed = "tls_closed",
+        /// No end of the TLS handshake within the timeout.
+        TlsTimeout = "tls_timeout",
+        /// The connection ended inside the response, without the end of TLS (close_notify).
+        TlsTruncated = "tls_truncated",
+        /// The server broke the rules of TLS otherwise.
+        TlsBroken = "tls_broken",
         /// The connection broke while the request was being written.
         WriteReset = "write_reset",
         /// The server closed without a byte, on a connection without an earlier response.
@@ -124,6 +152,47 @@ named! {
         H2Push = "h2_push",
         /// Thousands of frames that move no request on, or answers that are not read.
         H2Flood = "h2_flood",
+    }
+}
+
+/// A count of each class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<u64>", try_from = "Vec<u64>")]
+pub(crate) struct ClassCounts([u64; Class::COUNT]);
+
+impl Default for ClassCounts {
+    fn default() -> Self {
+        Self([0; Class::COUNT])
+    }
+}
+
+impl Deref for ClassCounts {
+    type Target = [u64; Class::COUNT];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for ClassCounts {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl From<ClassCounts> for Vec<u64> {
+    fn from(counts: ClassCounts) -> Self {
+        counts.0.to_vec()
+    }
+}
+
+impl TryFrom<Vec<u64>> for ClassCounts {
+    type Error = String;
+
+    fn try_from(counts: Vec<u64>) -> Result<Self, String> {
+        <[u64; Class::COUNT]>::try_from(counts)
+            .map(Self)
+            .map_err(|counts| format!("{} classes, expected {}", counts.len(), Class::COUNT))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::backend::Backend;
 use crate::schedule::Arrival;
 use crate::shard::Shard;
 use crate::target::Target;
+use crate::tls;
 use crate::workload::Workload;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub(crate) struct Config {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub expect: Expect,
+    /// How to speak TLS with the server; `None` without TLS.
+    pub tls: Option<tls::Client>,
     /// The requests, instead of one to each URL.
     pub workload: Option<Arc<Workload>>,
     /// Local addresses to connect from; empty if the engine chooses.

@@ -10,6 +10,8 @@ use crate::template::Template;
 pub(crate) enum State {
     Closed,
     Opening,
+    /// Connected, within the TLS handshake.
+    Handshaking,
     Open,
     /// The server announced a close, which is awaited.
     Lingering,
@@ -159,7 +161,7 @@ impl Connection {
 
     pub(crate) fn is_overdue(&self, now_ns: u64, timeout_ns: u64, linger_ns: u64) -> bool {
         let (since_ns, limit_ns) = match (self.state, self.front) {
-            (State::Opening, _) => (self.since_ns, timeout_ns),
+            (State::Opening | State::Handshaking, _) => (self.since_ns, timeout_ns),
             (State::Open, Some(front)) => (front.sent_ns, timeout_ns),
             (State::Lingering, _) => (self.since_ns, linger_ns),
             (State::Closed | State::Open, _) => return false,

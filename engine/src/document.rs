@@ -48,6 +48,8 @@ pub(crate) struct Document {
     pub latency: LatencyPart,
     /// With `--http2`.
     pub http2: Option<Http2Part>,
+    /// With https.
+    pub tls: Option<TlsPart>,
     pub client: ClientPart,
     /// With `--calibrate`.
     pub calibration: Option<CalibrationPart>,
@@ -114,6 +116,8 @@ pub(crate) struct ExpectedPart {
     pub body_bytes: Option<usize>,
     pub head_bytes: usize,
     pub closes_unannounced: bool,
+    /// Version, cipher suite and key exchange; `None` without TLS.
+    pub tls: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -165,6 +169,10 @@ pub(crate) struct ConnectionsPart {
     pub spurious_retransmits: Option<u64>,
     /// Segments of the server that arrived before an earlier one.
     pub out_of_order: Option<u64>,
+    /// Segments of the server, with data or without; those with data; and the client's.
+    pub packets_in: Option<u64>,
+    pub data_packets_in: Option<u64>,
+    pub packets_out: Option<u64>,
     /// Sockets in TIME_WAIT in this network namespace at the end.
     pub time_wait: Option<u64>,
 }
@@ -178,6 +186,20 @@ pub(crate) struct LatencyPart {
     pub error_us: Summary,
     pub send_lag_us: Option<Summary>,
     pub client_lag_us: Option<Summary>,
+}
+
+/// With kept connections, also of those that were opened before the measured window.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TlsPart {
+    /// Complete handshakes, and those of them that resumed a session.
+    pub handshakes: u64,
+    pub resumed: u64,
+    /// Handshakes by version, cipher suite and key exchange.
+    pub parameters: BTreeMap<String, u64>,
+    pub errors: BTreeMap<String, u64>,
+    /// Connections that the server closed without a close_notify.
+    pub closed_without_notify: u64,
+    pub handshake_us: Summary,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

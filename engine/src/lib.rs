@@ -1,4 +1,4 @@
-//! A load engine for HTTP/1.1 and HTTP/2. Requests are written and responses checked by a [`session::Session`],
+//! An HTTP load engine. Requests are written and responses checked by a [`session::Session`],
 //! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
 
 mod arg_values;
@@ -28,12 +28,12 @@ mod head;
 mod histogram;
 mod limits;
 mod load;
-mod losses;
 mod message;
 mod meter;
 mod null_client;
 mod null_server;
 mod output;
+mod packets;
 mod phase;
 mod plan;
 mod poll;
@@ -60,6 +60,8 @@ mod tally;
 mod target;
 mod tcp_info;
 mod template;
+mod tls;
+mod tls_failure;
 mod usage;
 mod worker;
 mod workload;

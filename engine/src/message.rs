@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::batching::Gathered;
 use crate::connection_stats::ConnectionStats;
 use crate::error::Result;
-use crate::losses::Losses;
+use crate::packets::Packets;
 use crate::series::Row;
 use crate::tally::Tally;
 use crate::usage::ThreadUsage;
@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
     /// `None` if the kernel has no count.
-    pub losses: Option<Losses>,
+    pub packets: Option<Packets>,
     pub gathered: Gathered,
     pub responses: Vec<u64>,
     /// Connection slots with an answer.

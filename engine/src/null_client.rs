@@ -1,7 +1,10 @@
 //! One connection of the null server: requests in, replies out.
 
+use std::io::{Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustls::ServerConnection;
 
 use crate::chunked::Chunked;
 use crate::h2::{NullPeer, PREFACE};
@@ -88,10 +91,13 @@ pub(crate) struct Client {
     http2: Option<Box<NullPeer>>,
     /// A request has begun.
     has_begun: bool,
+    tls: Option<Box<ServerConnection>>,
+    /// Records that the socket has not accepted yet.
+    sealed: Vec<u8>,
 }
 
 impl Client {
-    pub(crate) fn new(fd: OwnedFd) -> Self {
+    pub(crate) fn new(fd: OwnedFd, tls: Option<ServerConnection>) -> Self {
         Self {
             fd,
             input: Vec::new(),
@@ -100,11 +106,35 @@ impl Client {
             closing: false,
             http2: None,
             has_begun: false,
+            tls: tls.map(Box::new),
+            sealed: Vec::new(),
         }
     }
 
+    /// Takes bytes of the connection, sealed or not; false if the connection ended.
+    pub(crate) fn receive(
+        &mut self,
+        mut bytes: &[u8],
+        replies: &mut Replies,
+        mut each: impl FnMut(Reply),
+    ) -> bool {
+        let Some(mut tls) = self.tls.take() else { return self.take(bytes, replies, each) };
+        let mut open = true;
+        let mut plain = Vec::new();
+        while open && !bytes.is_empty() {
+            open = tls.read_tls(&mut bytes).is_ok() && tls.process_new_packets().is_ok();
+            // At most what has arrived; an error means that there is no more.
+            let _ = tls.reader().read_to_end(&mut plain);
+        }
+        self.tls = Some(tls);
+        if open && !plain.is_empty() {
+            return self.take(&plain, replies, &mut each);
+        }
+        self.flush() && open
+    }
+
     pub(crate) fn wants_write(&self) -> bool {
-        !self.output.is_empty()
+        !self.output.is_empty() || !self.sealed.is_empty()
     }
 
     /// Replies to the requests in the input; false if the connection ended.
@@ -168,6 +198,26 @@ impl Client {
     }
 
     fn send(&mut self, bytes: &[u8]) -> bool {
+        let Some(tls) = &mut self.tls else { return self.send_plain(bytes) };
+        let wrote = tls.writer().write_all(bytes);
+        if self.closing {
+            tls.send_close_notify();
+        }
+        while tls.wants_write() {
+            if tls.write_tls(&mut self.sealed).is_err() {
+                return false;
+            }
+        }
+        match sockets::send(self.fd.as_raw_fd(), &self.sealed) {
+            Ok(sent) if wrote.is_ok() => {
+                self.sealed.drain(..sent);
+                !(self.closing && self.sealed.is_empty())
+            }
+            _ => false,
+        }
+    }
+
+    fn send_plain(&mut self, bytes: &[u8]) -> bool {
         match sockets::send(self.fd.as_raw_fd(), bytes) {
             Err(_) => false,
             Ok(sent) => {

@@ -3,7 +3,9 @@
 use std::hint::black_box;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
+use rustls::{ServerConfig, ServerConnection};
 use serde::Serialize;
 
 use crate::clock;
@@ -18,6 +20,8 @@ pub(crate) struct NullServerConfig {
     /// Units of busy work per request: one multiplication each.
     pub work: u64,
     pub body: String,
+    /// Speaks TLS with it.
+    pub tls: Option<Arc<ServerConfig>>,
 }
 
 /// The counts of a null server.
@@ -33,6 +37,7 @@ pub(crate) struct NullServer {
     accepting: bool,
     clients: Vec<Option<Client>>,
     replies: Replies,
+    tls: Option<Arc<ServerConfig>>,
     work: u64,
     state: u64,
     counts: Counts,
@@ -58,6 +63,7 @@ impl NullServer {
             accepting: true,
             clients: Vec::new(),
             replies: Replies::new(&config.body),
+            tls: config.tls.clone(),
             work: config.work,
             state: 1,
             counts: Counts::default(),
@@ -112,7 +118,11 @@ impl NullServer {
         if self.clients.len() <= at {
             self.clients.resize_with(at + 1, || None);
         }
-        self.clients[at] = Some(Client::new(fd));
+        let mut tls = self.tls.clone().and_then(|config| ServerConnection::new(config).ok());
+        if let Some(tls) = &mut tls {
+            tls.set_buffer_limit(None);
+        }
+        self.clients[at] = Some(Client::new(fd, tls));
         self.counts.connections += 1;
         Ok(())
     }
@@ -127,7 +137,7 @@ impl NullServer {
                     let input = &self.buffer[..got];
                     let (state, work, answered) =
                         (&mut self.state, self.work, &mut self.counts.answered);
-                    client.take(input, &mut self.replies, |reply| {
+                    client.receive(input, &mut self.replies, |reply| {
                         *state = busy(*state, work);
                         *answered += u64::from(reply == Reply::Answer);
                     })

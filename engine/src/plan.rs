@@ -5,6 +5,7 @@ use crate::expected::Expected;
 use crate::h2;
 use crate::request::RequestBook;
 use crate::template::Template;
+use crate::tls;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -24,6 +25,8 @@ pub(crate) struct Plan {
     pub closes_unannounced: bool,
     pub requests_per_connection: u64,
     pub pipeline: usize,
+    /// How to speak TLS with the server; `None` without TLS.
+    pub tls: Option<tls::Client>,
     pub timeout_ns: u64,
     pub interval_ns: u64,
 }
@@ -47,6 +50,7 @@ impl Plan {
                 false => config.requests_per_connection.unwrap_or(u64::MAX),
             },
             pipeline: config.pipeline,
+            tls: config.tls.clone(),
             timeout_ns: config.timeout_ns,
             interval_ns: config.interval_ns,
         }

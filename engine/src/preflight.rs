@@ -22,12 +22,16 @@ use crate::request::RequestBook;
 use crate::signals;
 use crate::sockets::{self, Endpoint};
 use crate::target::Address;
+use crate::tls::secure::{End, Secure};
+use crate::tls_failure::Failure;
 use crate::workload::Equivalent;
 
 /// How long to wait for an unannounced close.
 const KEPT_WATCH: Duration = Duration::from_millis(20);
 /// How often to look for room in the listen queue of a Unix socket.
 const QUEUE_WATCH: Duration = Duration::from_millis(5);
+/// How a TLS record with an alert begins.
+const TLS_ALERT: &[u8] = &[21, 3];
 /// Longest body that is stored for comparison.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
@@ -43,6 +47,8 @@ pub(crate) struct Preflight {
     pub closes_unannounced: bool,
     /// HTTP/2: the concurrent requests that the server allows, if it has said so.
     pub allowed_streams: Option<u32>,
+    /// Version, cipher suite and key exchange of TLS.
+    pub tls: Option<String>,
 }
 
 /// Sends one request to each URL, or one of each template; the error names the URL and the problem.
@@ -54,6 +60,7 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         framing: Framing::None.name(),
         closes_unannounced: false,
         allowed_streams: None,
+        tls: None,
     };
     let http2 = config.http2.then(|| h2::Book::new(config));
     let mut spelled = HashMap::new();
@@ -78,6 +85,9 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
                 Answer::read(&mut stream, to_head).map_err(about)?
             }
         };
+        if config.tls.is_none() && answer.wants_tls() {
+            return Err(about(Problem::SpeaksTls));
+        }
         let expected = answer.expected(&expect_of(config, url), to_head).map_err(about)?;
         if let Some(equivalent) = equivalent_of(config, url) {
             answer.require(equivalent).map_err(about)?;
@@ -88,9 +98,11 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         }
         seen.expected.push(expected);
         seen.closes_unannounced |= http2.is_none() && !answer.closes && stream.is_closed();
+        stream.hang_up();
         if url == 0 {
             seen.head_bytes = answer.head_bytes;
             seen.framing = if config.http2 { "frames" } else { answer.framing.name() };
+            seen.tls = stream.parameters.take();
         }
     }
     if let Some(workload) = &config.workload {
@@ -146,6 +158,12 @@ enum Socket {
 struct Stream {
     socket: Socket,
     deadline: Instant,
+    tls: Option<Secure>,
+    /// What TLS has unsealed, and is not read yet.
+    plain: Vec<u8>,
+    /// The server has ended TLS.
+    notified: bool,
+    parameters: Option<String>,
 }
 
 impl Stream {
@@ -155,8 +173,62 @@ impl Stream {
             Address::Tcp(to) => TcpStream::connect_timeout(to, limit).map(Socket::Tcp),
             Address::Unix(_) => connect_unix(address, Instant::now() + limit).map(Socket::Unix),
         };
-        let socket = socket.map_err(Problem::Connect)?;
-        Ok(Self { socket, deadline: Instant::now() + limit })
+        let mut stream = Self {
+            socket: socket.map_err(Problem::Connect)?,
+            deadline: Instant::now() + limit,
+            tls: config.tls.as_ref().map(|client| Secure::new(client, 1)),
+            plain: Vec::new(),
+            notified: false,
+            parameters: None,
+        };
+        let mut hello = Vec::new();
+        if let Some(tls) = &mut stream.tls {
+            tls.start(0, &mut hello).map_err(Problem::Tls)?;
+        }
+        stream.write_raw(&hello)?;
+        while stream.tls.as_ref().is_some_and(|tls| !tls.is_established(0)) {
+            stream.limit_reads(stream.left()?).map_err(Problem::Broken)?;
+            match stream.unseal_more() {
+                Ok(0) => return Err(Problem::Tls(Failure::closed())),
+                Err(Problem::Timeout) => return Err(Problem::Tls(Failure::timed_out())),
+                Err(Problem::Broken(_)) => return Err(Problem::Tls(Failure::closed())),
+                other => other.map(drop)?,
+            }
+        }
+        Ok(stream)
+    }
+
+    /// Reads once and unseals it; returns the number of raw bytes, 0 at the end of the stream.
+    fn unseal_more(&mut self) -> Result<usize, Problem> {
+        let mut buffer = [0; 16 * 1024];
+        let got = self.read_raw(&mut buffer).map_err(problem_of)?;
+        let mut reply = Vec::new();
+        if let Some(tls) = self.tls.as_mut().filter(|_| got > 0) {
+            let unsealed = tls.unseal(0, &buffer[..got], &mut self.plain, &mut reply);
+            if let Some(handshake) = unsealed.established {
+                self.parameters = Some(handshake.parameters);
+            }
+            match unsealed.end {
+                None => {}
+                Some(End::Notified) => self.notified = true,
+                Some(End::Failed(failure)) => {
+                    let _ = self.write_raw(&reply);
+                    return Err(Problem::Tls(failure));
+                }
+            }
+        }
+        self.write_raw(&reply)?;
+        Ok(got)
+    }
+
+    /// Tells the server that the connection ends.
+    fn hang_up(&mut self) {
+        let mut last = Vec::new();
+        if let Some(tls) = &mut self.tls {
+            tls.close(0, true, &mut last);
+        }
+        // Whether it arrives does not matter.
+        let _ = self.write_raw(&last);
     }
 
     fn limit_reads(&self, limit: Duration) -> io::Result<()> {
@@ -179,7 +251,14 @@ impl Stream {
         if left.is_zero() { Err(Problem::Timeout) } else { Ok(left) }
     }
 
-    fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        let Some(tls) = &mut self.tls else { return self.write_raw(bytes) };
+        let mut sealed = Vec::new();
+        tls.seal(0, bytes, &mut sealed);
+        self.write_raw(&sealed)
+    }
+
+    fn write_raw(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
         while !bytes.is_empty() {
             self.limit_writes(self.left()?).map_err(Problem::Broken)?;
             let wrote = repeat(|| match &mut self.socket {
@@ -192,11 +271,23 @@ impl Stream {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Problem> {
-        self.limit_reads(self.left()?).map_err(Problem::Broken)?;
-        self.read_once(buffer).map_err(problem_of)
+        if self.tls.is_none() {
+            self.limit_reads(self.left()?).map_err(Problem::Broken)?;
+            return self.read_raw(buffer).map_err(problem_of);
+        }
+        while self.plain.is_empty() && !self.notified {
+            self.limit_reads(self.left()?).map_err(Problem::Broken)?;
+            if self.unseal_more()? == 0 {
+                return Err(Problem::Tls(Failure::truncated()));
+            }
+        }
+        let count = buffer.len().min(self.plain.len());
+        buffer[..count].copy_from_slice(&self.plain[..count]);
+        self.plain.drain(..count);
+        Ok(count)
     }
 
-    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_raw(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         repeat(|| match &mut self.socket {
             Socket::Tcp(stream) => stream.read(buffer),
             Socket::Unix(stream) => stream.read(buffer),
@@ -205,7 +296,22 @@ impl Stream {
 
     /// True if the server closes within `KEPT_WATCH`.
     fn is_closed(&mut self) -> bool {
-        self.limit_reads(KEPT_WATCH).is_ok() && matches!(self.read_once(&mut [0]), Ok(0))
+        if self.limit_reads(KEPT_WATCH).is_err() {
+            return false;
+        }
+        if self.tls.is_none() {
+            return matches!(self.read_raw(&mut [0]), Ok(0));
+        }
+        // Session tickets may come first.
+        let until = Instant::now() + KEPT_WATCH;
+        while self.plain.is_empty() && !self.notified && Instant::now() < until {
+            match self.unseal_more() {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+        self.notified
     }
 }
 
@@ -262,7 +368,12 @@ impl Answer {
     fn read(stream: &mut Stream, to_head: bool) -> Result<Self, Problem> {
         let mut input = Input { bytes: Vec::new() };
         loop {
-            let parsed = parse_head(&input.bytes, to_head).map_err(Problem::Malformed)?;
+            let parsed = parse_head(&input.bytes, to_head).map_err(|kind| {
+                match stream.tls.is_none() && input.bytes.starts_with(TLS_ALERT) {
+                    true => Problem::SpeaksTls,
+                    false => Problem::Malformed(kind),
+                }
+            })?;
             let Some(head) = parsed else {
                 input.more(stream)?;
                 continue;
@@ -310,6 +421,11 @@ impl Answer {
 }
 
 impl Answer {
+    /// True if it is what servers answer to plain HTTP on a port of HTTPS.
+    fn wants_tls(&self) -> bool {
+        self.status == 400 && self.body.windows(5).any(|part| part == b"HTTPS")
+    }
+
     fn require(&self, equivalent: &Equivalent) -> Result<(), Problem> {
         match equivalent.missed_by(&self.body) {
             None => Ok(()),

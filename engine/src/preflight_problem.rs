@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::classes::MalformedKind;
+use crate::tls_failure::Failure;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PreflightProblem {
@@ -10,6 +11,10 @@ pub(crate) enum PreflightProblem {
     Connect(#[source] io::Error),
     #[error("{0}")]
     Broken(#[source] io::Error),
+    #[error("{0}")]
+    Tls(Failure),
+    #[error("the server speaks TLS on this port; use https://")]
+    SpeaksTls,
     #[error("the server closed the connection without a response")]
     NoResponse,
     #[error("the server closed the connection inside the response")]

@@ -6,7 +6,7 @@ use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
     CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, Http2Part,
-    LatencyPart, PausesPart, RequestsPart, SCHEMA, SeriesRow, WarmupPart, WorkloadPart,
+    LatencyPart, PausesPart, RequestsPart, SCHEMA, SeriesRow, TlsPart, WarmupPart, WorkloadPart,
 };
 use crate::h2;
 use crate::histogram::Latency;
@@ -59,6 +59,7 @@ pub(crate) fn of_run(
     document.connections = connections_part(config, run);
     document.latency = latency_part(config, run);
     document.http2 = config.http2.then(|| http2_part(preflight, run));
+    document.tls = config.tls.as_ref().map(|_| tls_part(config, run));
     document.client = client_part(run);
     document.pauses = pauses_part(config, run);
     if config.is_open_loop() {
@@ -121,6 +122,7 @@ fn empty(config: &Config) -> Document {
             client_lag_us: open.then(|| tally.client_lag.summary()),
         },
         http2: None,
+        tls: None,
         client: ClientPart::default(),
         calibration: None,
         limits: Vec::new(),
@@ -181,6 +183,7 @@ pub(crate) fn expected_part(preflight: &Preflight) -> ExpectedPart {
         body_bytes: first.body.as_ref().map(Vec::len),
         head_bytes: preflight.head_bytes,
         closes_unannounced: preflight.closes_unannounced,
+        tls: preflight.tls.clone(),
     }
 }
 
@@ -224,9 +227,12 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
         unsolicited_idle: run.stats.unsolicited_idle,
         unclosed: run.stats.unclosed,
         stale_reuse: run.stats.stale_reuse,
-        retransmits: run.losses.map(|losses| losses.retransmits),
-        spurious_retransmits: run.losses.and_then(|losses| losses.spurious),
-        out_of_order: run.losses.and_then(|losses| losses.out_of_order),
+        retransmits: run.packets.map(|packets| packets.retransmits),
+        spurious_retransmits: run.packets.and_then(|packets| packets.spurious),
+        out_of_order: run.packets.and_then(|packets| packets.out_of_order),
+        packets_in: run.packets.and_then(|packets| packets.packets_in),
+        data_packets_in: run.packets.and_then(|packets| packets.data_packets_in),
+        packets_out: run.packets.and_then(|packets| packets.packets_out),
         time_wait: time_wait_sockets(),
     }
 }
@@ -259,6 +265,23 @@ fn http2_part(preflight: &Preflight, run: &Run) -> Http2Part {
         reset_codes: named(&run.tallies[1].reset_codes),
         goaways: named(&run.stats.goaways),
         retried: run.stats.retried,
+    }
+}
+
+fn tls_part(config: &Config, run: &Run) -> TlsPart {
+    let [warmup, tally] = &run.tallies;
+    let mut sum = Tally::default();
+    sum.merge(tally);
+    if !config.close {
+        sum.merge(warmup);
+    }
+    TlsPart {
+        handshakes: sum.handshake.count(),
+        resumed: sum.tls_resumed,
+        handshake_us: sum.handshake.summary(),
+        parameters: sum.tls_parameters,
+        errors: tally.tls_errors.clone(),
+        closed_without_notify: sum.tls_unnotified,
     }
 }
 

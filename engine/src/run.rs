@@ -3,8 +3,8 @@
 use crate::backend::Backend;
 use crate::batching::Gathered;
 use crate::connection_stats::ConnectionStats;
-use crate::losses::Losses;
 use crate::message::Outcome;
+use crate::packets::Packets;
 use crate::phase::Phase;
 use crate::series::Row;
 use crate::session::Window;
@@ -19,7 +19,7 @@ pub(crate) struct Run {
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
     /// `None` if a thread has no count.
-    pub losses: Option<Losses>,
+    pub packets: Option<Packets>,
     pub gathered: Gathered,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
@@ -50,7 +50,7 @@ impl Run {
             processes: 1,
             tallies: Default::default(),
             stats: ConnectionStats::default(),
-            losses: outcomes.iter().map(|outcome| outcome.losses).reduce(added).flatten(),
+            packets: outcomes.iter().map(|outcome| outcome.packets).reduce(added).flatten(),
             gathered: Gathered::default(),
             responses: Vec::new(),
             answered: 0,
@@ -85,7 +85,7 @@ impl Run {
     }
 }
 
-fn added(sum: Option<Losses>, part: Option<Losses>) -> Option<Losses> {
+fn added(sum: Option<Packets>, part: Option<Packets>) -> Option<Packets> {
     let (mut sum, part) = sum.zip(part)?;
     sum.add(&part);
     Some(sum)
@@ -97,12 +97,17 @@ mod tests {
 
     const WINDOW: Window = Window { load_ns: 100, measure_ns: 200, end_ns: 1000 };
 
+    fn packets(count: u64) -> Packets {
+        let (spurious, out_of_order) = (Some(count - 1), Some(count - 2));
+        Packets { retransmits: count, spurious, out_of_order, ..Packets::default() }
+    }
+
     fn outcome(stopped_ns: u64, ended_ns: u64, peak: u64) -> Outcome {
         Outcome {
             backend: Backend::Epoll,
             tallies: Default::default(),
             stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
-            losses: Some(Losses { retransmits: 3, spurious: Some(2), out_of_order: Some(1) }),
+            packets: Some(packets(3)),
             gathered: Gathered { waits: 5, gathering: 1, too_short: 2, gather_ns: 9.0 },
             responses: vec![3, 4],
             answered: 2,
@@ -122,8 +127,9 @@ mod tests {
         let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
         assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
-        let both = Losses { retransmits: 6, spurious: Some(4), out_of_order: Some(2) };
-        assert_eq!(run.losses, Some(both));
+        let both =
+            Packets { retransmits: 6, spurious: Some(4), out_of_order: Some(2), ..packets(3) };
+        assert_eq!(run.packets, Some(both));
         let gathered = Gathered { waits: 10, gathering: 2, too_short: 4, gather_ns: 18.0 };
         assert_eq!(run.gathered, gathered);
         let wanted = [
@@ -137,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn thread_without_a_count_of_losses_leaves_it_unknown() {
-        let without = Outcome { losses: None, ..outcome(1000, 1100, 5) };
-        assert_eq!(Run::add_up(vec![outcome(1000, 1100, 5), without], 50, WINDOW).losses, None);
+    fn thread_without_a_count_of_packets_leaves_it_unknown() {
+        let without = Outcome { packets: None, ..outcome(1000, 1100, 5) };
+        assert_eq!(Run::add_up(vec![outcome(1000, 1100, 5), without], 50, WINDOW).packets, None);
     }
 
     #[test]

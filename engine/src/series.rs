@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::classes::Class;
+use crate::classes::{Class, ClassCounts};
 use crate::session::Session;
 use crate::tally::Tally;
 
@@ -14,7 +14,7 @@ pub(crate) struct Row {
     /// End of the interval, nanoseconds from the start of the measured window; negative before it.
     pub at_ns: i64,
     pub sent: u64,
-    pub classes: [u64; Class::COUNT],
+    pub classes: ClassCounts,
     pub bytes_in: u64,
     pub bytes_out: u64,
     pub open_connections: u64,
@@ -32,7 +32,7 @@ impl Row {
         Self {
             at_ns: 0,
             sent: tally.scheduled,
-            classes: tally.classes,
+            classes: tally.classes.clone(),
             bytes_in: tally.bytes_in,
             bytes_out: tally.bytes_out,
             open_connections: session.open_connections() as u64,
@@ -60,7 +60,7 @@ impl Row {
     }
 
     fn combine(&mut self, other: &Self, with: fn(u64, u64) -> u64) {
-        for (to, from) in self.classes.iter_mut().zip(&other.classes) {
+        for (to, from) in self.classes.iter_mut().zip(other.classes.iter()) {
             *to = with(*to, *from);
         }
         for (to, from) in [

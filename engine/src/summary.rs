@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::document::{ConfigPart, Document};
+use crate::document::{ConfigPart, Document, ExpectedPart};
 use crate::histogram::Summary;
 
 /// From this share of waits on, it matters that they were too short to gather.
@@ -21,6 +21,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     }
     writeln!(out, "{} for {:.1} s", document.urls.join(" "), document.elapsed_s)?;
     writeln!(out, "  {}", load(&document.config, document.processes))?;
+    if let Some(part) = &document.expected {
+        writeln!(out, "  {}", expected(part, document))?;
+    }
     writeln!(out, "\n  {:<14}{:>14.1} ok/s", "rate", document.rate_per_s)?;
     if let Some(offered) = document.offered_rate_per_s {
         writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;
@@ -39,6 +42,11 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
             writeln!(out, "  {class:<18}{count:>10}")?;
         }
     }
+    let count = |class| document.classes.get(class).copied().unwrap_or(0);
+    let is_of_url = document.config.workload.is_none();
+    if is_of_url && count("body_mismatch") + count("body_length") > 0 {
+        writeln!(out, "    bodies differ from the expected one; if they may vary: --any-body")?;
+    }
     for (code, count) in &document.status_codes {
         writeln!(out, "    status {code:<9}{count:>10}")?;
     }
@@ -48,6 +56,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     for (errno, count) in &document.connect_errnos {
         let error = std::io::Error::from_raw_os_error(*errno);
         writeln!(out, "    errno {errno:<10}{count:>10}  {error}")?;
+    }
+    for (error, count) in document.tls.iter().flat_map(|tls| &tls.errors) {
+        writeln!(out, "    {count:>26}  {error}")?;
     }
     writeln!(out)?;
     write_latency(out, document)?;
@@ -97,6 +108,21 @@ fn write_http2(out: &mut String, document: &Document) -> std::fmt::Result {
     Ok(())
 }
 
+/// What the answers are compared with.
+fn expected(part: &ExpectedPart, document: &Document) -> String {
+    let many = document.urls.len() > 1 || document.config.workload.is_some();
+    let body = match part.body_bytes {
+        None => "any body".to_owned(),
+        Some(bytes) => format!("a body of {bytes} bytes"),
+    };
+    let media_type = match part.content_type.as_str() {
+        "" => String::new(),
+        media_type => format!(" {media_type},"),
+    };
+    let of = if many { " of the first URL" } else { "" };
+    format!("expected{of}: status {},{media_type} {body}", part.status)
+}
+
 fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
     writeln!(
         out,
@@ -109,6 +135,7 @@ fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
         ("service", Some(&latency.service_us)),
         ("first byte", Some(&latency.first_byte_us)),
         ("connect", Some(&latency.connect_us)),
+        ("handshake", document.tls.as_ref().map(|tls| &tls.handshake_us)),
         ("send lag", latency.send_lag_us.as_ref()),
         ("client lag", latency.client_lag_us.as_ref()),
         ("errors", Some(&latency.error_us)),
@@ -158,6 +185,16 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
         part.closed_by_client,
         part.time_wait.map_or("unknown".to_owned(), |sockets| sockets.to_string())
     )?;
+    if let Some(tls) = &document.tls {
+        let parameters: Vec<_> = tls.parameters.keys().map(String::as_str).collect();
+        writeln!(
+            out,
+            "  TLS: {} handshakes, {} of them resumed ({})",
+            tls.handshakes,
+            tls.resumed,
+            parameters.join("; ")
+        )?;
+    }
     for (count, what) in [
         (
             part.stale_reuse,

@@ -4,19 +4,26 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::classes::{Class, MalformedKind};
+use crate::classes::{Class, ClassCounts, MalformedKind};
 use crate::connection::Flight;
 use crate::histogram::Latency;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub scheduled: u64,
-    pub classes: [u64; Class::COUNT],
+    pub classes: ClassCounts,
     pub status_codes: BTreeMap<u16, u64>,
     pub malformed_kinds: [u64; MalformedKind::COUNT],
     pub connect_errnos: BTreeMap<i32, u64>,
     /// HTTP/2: the error codes of streams that the server reset.
     pub reset_codes: BTreeMap<u32, u64>,
+    /// What went wrong with TLS.
+    pub tls_errors: BTreeMap<String, u64>,
+    /// The handshakes of each version, cipher suite and key exchange.
+    pub tls_parameters: BTreeMap<String, u64>,
+    pub tls_resumed: u64,
+    /// Connections that the server closed without a close_notify.
+    pub tls_unnotified: u64,
     pub bytes_in: u64,
     pub bytes_out: u64,
     /// Time that connections spent on requests, including connecting; for Little's law.
@@ -26,6 +33,8 @@ pub(crate) struct Tally {
     /// Stretches without any answer, of at least `LEAST_GAP_NS`.
     pub gaps_ns: Vec<u64>,
     pub connect: Latency,
+    /// From the end of the connect until the client may send its request.
+    pub handshake: Latency,
     pub first_byte: Latency,
     /// From the write to the last byte, or to the timeout.
     pub service: Latency,
@@ -43,17 +52,22 @@ impl Default for Tally {
     fn default() -> Self {
         Self {
             scheduled: 0,
-            classes: [0; Class::COUNT],
+            classes: ClassCounts::default(),
             status_codes: BTreeMap::new(),
             malformed_kinds: [0; MalformedKind::COUNT],
             connect_errnos: BTreeMap::new(),
             reset_codes: BTreeMap::new(),
+            tls_errors: BTreeMap::new(),
+            tls_parameters: BTreeMap::new(),
+            tls_resumed: 0,
+            tls_unnotified: 0,
             bytes_in: 0,
             bytes_out: 0,
             busy_ns: 0,
             cycle_ns: 0,
             gaps_ns: Vec::new(),
             connect: Latency::default(),
+            handshake: Latency::default(),
             first_byte: Latency::default(),
             service: Latency::default(),
             response: Latency::default(),
@@ -108,29 +122,34 @@ impl Tally {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         self.scheduled += other.scheduled;
-        add(&mut self.classes, &other.classes);
+        add(&mut *self.classes, &*other.classes);
         add(&mut self.malformed_kinds, &other.malformed_kinds);
-        for (code, count) in &other.status_codes {
-            *self.status_codes.entry(*code).or_default() += count;
-        }
-        for (code, count) in &other.reset_codes {
-            *self.reset_codes.entry(*code).or_default() += count;
-        }
-        for (errno, count) in &other.connect_errnos {
-            *self.connect_errnos.entry(*errno).or_default() += count;
-        }
+        add_by_key(&mut self.reset_codes, &other.reset_codes);
+        add_by_key(&mut self.status_codes, &other.status_codes);
+        add_by_key(&mut self.connect_errnos, &other.connect_errnos);
+        add_by_key(&mut self.tls_errors, &other.tls_errors);
+        add_by_key(&mut self.tls_parameters, &other.tls_parameters);
+        self.tls_resumed += other.tls_resumed;
+        self.tls_unnotified += other.tls_unnotified;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.busy_ns += other.busy_ns;
         self.cycle_ns += other.cycle_ns;
         self.gaps_ns.extend(&other.gaps_ns);
         self.connect.merge(&other.connect);
+        self.handshake.merge(&other.handshake);
         self.first_byte.merge(&other.first_byte);
         self.service.merge(&other.service);
         self.response.merge(&other.response);
         self.error.merge(&other.error);
         self.send_lag.merge(&other.send_lag);
         self.client_lag.merge(&other.client_lag);
+    }
+}
+
+fn add_by_key<K: Clone + Ord>(to: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {
+    for (key, count) in from {
+        *to.entry(key.clone()).or_default() += count;
     }
 }
 
@@ -157,10 +176,14 @@ mod tests {
         tally.status_codes = [(404, number()), (500, number())].into();
         tally.connect_errnos = [(libc::ENETUNREACH, number())].into();
         tally.reset_codes = [(7, number())].into();
+        tally.tls_errors = [("the certificate has expired".to_owned(), number())].into();
+        tally.tls_parameters = [("TLS 1.3".to_owned(), number())].into();
+        (tally.tls_resumed, tally.tls_unnotified) = (number(), number());
         (tally.bytes_in, tally.bytes_out) = (number(), number());
         tally.busy_ns = number().into();
         for latency in [
             &mut tally.connect,
+            &mut tally.handshake,
             &mut tally.first_byte,
             &mut tally.service,
             &mut tally.response,
@@ -180,6 +203,7 @@ mod tests {
         flatten("", &value, &mut numbers);
         for (name, latency) in [
             ("connect", &tally.connect),
+            ("handshake", &tally.handshake),
             ("first_byte", &tally.first_byte),
             ("service", &tally.service),
             ("response", &tally.response),

@@ -1,4 +1,4 @@
-//! Parsing of URLs: `http://host:port/path` or `unix:/socket:/path`.
+//! Parsing of URLs: `http://host:port/path`, `https://...` or `unix:/socket:/path`.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -25,19 +25,22 @@ pub(crate) struct Target {
     pub host: String,
     /// Path and query.
     pub path: String,
+    /// With https, the host without brackets and port, whose certificate the server must have.
+    pub tls_host: Option<String>,
 }
 
 impl Target {
     pub(crate) fn parse(url: &str) -> Result<Self> {
-        let Parts { place, path } = Parts::of(url).map_err(|what| problem(url, &what))?;
-        let (address, host) = match place {
-            Place::Socket(socket) => (Address::Unix(socket), "localhost".to_owned()),
+        let Parts { is_https, place, path } = Parts::of(url).map_err(|what| problem(url, &what))?;
+        let (address, host, name) = match place {
+            Place::Socket(socket) => (Address::Unix(socket), "localhost".to_owned(), None),
             Place::Tcp { host, port, authority } => {
                 let address = resolve(&host, port).map_err(|e| problem(url, &e.to_string()))?;
-                (Address::Tcp(address), authority)
+                (Address::Tcp(address), authority, Some(host))
             }
         };
-        Ok(Self { url: url.to_owned(), address, host, path })
+        let tls_host = name.filter(|_| is_https);
+        Ok(Self { url: url.to_owned(), address, host, path, tls_host })
     }
 }
 
@@ -49,12 +52,13 @@ fn problem(url: &str, what: &str) -> Error {
 }
 
 const SOCKET: &str = "unix:";
-const HTTP_FORM: &str = "http://HOST[:PORT]/PATH";
+const HTTP_FORM: &str = "http://HOST[:PORT]/PATH or https://HOST[:PORT]/PATH";
 
 /// What a URL says, before its host is looked up. `tests/url_cases.json` tests it, and the same
 /// rules in `deadheat.measure.url`.
 #[derive(Debug)]
 struct Parts {
+    is_https: bool,
     place: Place,
     path: String,
 }
@@ -80,27 +84,25 @@ impl Parts {
             if !socket.starts_with('/') || !path.starts_with('/') {
                 return Err("not the path of a socket".into());
             }
-            return Ok(Self { place: Place::Socket(socket.into()), path: path.to_owned() });
+            let place = Place::Socket(socket.into());
+            return Ok(Self { is_https: false, place, path: path.to_owned() });
         }
         if !url.is_ascii() {
             return Err("character that is not ASCII; write it percent-encoded".into());
         }
-        if starts_with(url, "https://") {
-            return Err("https is not supported".into());
-        }
-        if !starts_with(url, "http://") {
-            return Err("missing http://".into());
-        }
-        let rest = url["http://".len()..].split('#').next().unwrap_or_default();
+        let schemes = [(true, "https://", 443), (false, "http://", 80)];
+        let scheme = schemes.iter().find(|(_, scheme, _)| starts_with(url, scheme));
+        let (is_https, scheme, default_port) = *scheme.ok_or("missing http:// or https://")?;
+        let rest = url[scheme.len()..].split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
             return Err("user name or password in it, which would be stored and printed".into());
         }
-        let (host, port) = host_and_port(authority)?;
+        let (host, port) = host_and_port(authority, default_port)?;
         let authority = authority.strip_suffix(':').unwrap_or(authority).to_owned();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { place: Place::Tcp { host, port, authority }, path })
+        Ok(Self { is_https, place: Place::Tcp { host, port, authority }, path })
     }
 }
 
@@ -109,7 +111,10 @@ fn starts_with(text: &str, scheme: &str) -> bool {
     text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }
 
-fn host_and_port(authority: &str) -> std::result::Result<(String, u16), &'static str> {
+fn host_and_port(
+    authority: &str,
+    default_port: u16,
+) -> std::result::Result<(String, u16), &'static str> {
     const PORT: &str = "expected a port from 1 to 65535 behind the host";
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -135,7 +140,7 @@ fn host_and_port(authority: &str) -> std::result::Result<(String, u16), &'static
         return Err("missing host");
     }
     let number = match port {
-        "" => 80,
+        "" => default_port,
         _ if port.bytes().all(|byte| byte.is_ascii_digit()) => port.parse().unwrap_or(0),
         _ => 0,
     };
@@ -201,7 +206,8 @@ mod tests {
                 assert!(!said.contains("secret"), "{said}");
                 continue;
             }
-            let Parts { place, path } = Parts::of(url).unwrap();
+            let Parts { is_https, place, path } = Parts::of(url).unwrap();
+            assert_eq!(is_https, case["https"].as_bool().unwrap_or(false), "{url}");
             assert_eq!(Some(path.as_str()), case["target"].as_str(), "{url}");
             match place {
                 Place::Socket(socket) => assert_eq!(socket.to_str(), case["socket"].as_str()),

@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use crate::losses::Losses;
+use crate::packets::Packets;
 
 /// The state of a socket without a connection (enum in linux/tcp.h).
 const TCP_CLOSE: u8 = 7;
@@ -10,6 +10,9 @@ const TCP_CLOSE: u8 = 7;
 /// Offsets in struct tcp_info (linux/tcp.h), which only grows. libc has no struct with all of them.
 const STATE_AT: usize = 0;
 const TOTAL_RETRANS_AT: usize = 100;
+const SEGS_OUT_AT: usize = 136;
+const SEGS_IN_AT: usize = 140;
+const DATA_SEGS_IN_AT: usize = 152;
 const DSACK_DUPS_AT: usize = 216;
 const RCV_OOOPACK_AT: usize = 224;
 const BYTES: usize = RCV_OOOPACK_AT + size_of::<u32>();
@@ -39,13 +42,16 @@ impl TcpInfo {
         self.bytes[STATE_AT] == TCP_CLOSE
     }
 
-    /// The losses since the connection began. Disconnecting resets them (Linux 5.6), so a recycled
+    /// The counts since the connection began. Disconnecting resets them (Linux 5.6), so a recycled
     /// socket counts from 0.
-    pub(crate) fn losses(&self) -> Losses {
-        Losses {
+    pub(crate) fn packets(&self) -> Packets {
+        Packets {
             retransmits: self.counter(TOTAL_RETRANS_AT).unwrap_or(0).into(),
             spurious: self.counter(DSACK_DUPS_AT).map(u64::from),
             out_of_order: self.counter(RCV_OOOPACK_AT).map(u64::from),
+            packets_in: self.counter(SEGS_IN_AT).map(u64::from),
+            data_packets_in: self.counter(DATA_SEGS_IN_AT).map(u64::from),
+            packets_out: self.counter(SEGS_OUT_AT).map(u64::from),
         }
     }
 
@@ -55,7 +61,7 @@ impl TcpInfo {
     }
 
     #[cfg(test)]
-    pub(crate) fn with_losses(retransmits: u32, out_of_order: Option<u32>) -> Self {
+    pub(crate) fn with_counts(retransmits: u32, out_of_order: Option<u32>) -> Self {
         let mut bytes = [0; BYTES];
         bytes[TOTAL_RETRANS_AT..][..4].copy_from_slice(&retransmits.to_ne_bytes());
         bytes[RCV_OOOPACK_AT..][..4].copy_from_slice(&out_of_order.unwrap_or(0).to_ne_bytes());
@@ -104,23 +110,41 @@ mod tests {
         sockets::set_option(fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0).unwrap();
     }
 
-    fn losses(stream: &TcpStream) -> Losses {
-        TcpInfo::read(stream.as_raw_fd()).unwrap().losses()
+    fn packets(stream: &TcpStream) -> Packets {
+        TcpInfo::read(stream.as_raw_fd()).unwrap().packets()
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no socket options")]
     fn counts_what_was_sent_again_and_what_came_early() {
         let (client, mut server) = connection();
-        assert_eq!(losses(&client).retransmits, 0);
+        assert_eq!(packets(&client).retransmits, 0);
         send_and_lose(&client, &server);
         client.try_clone().unwrap().write_all(b"b").unwrap();
         server.read_exact(&mut [0; 2]).unwrap();
-        assert!(losses(&client).retransmits >= 1, "{:?}", losses(&client));
-        assert_eq!(losses(&client).spurious.unwrap_or(0), 0, "the server did not have it");
-        let early = losses(&server).out_of_order;
+        assert!(packets(&client).retransmits >= 1, "{:?}", packets(&client));
+        assert_eq!(packets(&client).spurious.unwrap_or(0), 0, "the server did not have it");
+        let early = packets(&server).out_of_order;
         assert!(early.is_none_or(|count| count == 1), "{early:?}");
-        assert_eq!(losses(&server).retransmits, 0);
+        assert_eq!(packets(&server).retransmits, 0);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no socket options")]
+    fn counts_what_came_and_what_was_sent() {
+        let (mut client, mut server) = connection();
+        let begun = packets(&client);
+        for _ in 0..3 {
+            client.write_all(b"a").unwrap();
+            server.read_exact(&mut [0]).unwrap();
+            server.write_all(b"b").unwrap();
+            client.read_exact(&mut [0]).unwrap();
+        }
+        let growth =
+            |of: fn(&Packets) -> Option<u64>| of(&packets(&client)).unwrap() - of(&begun).unwrap();
+        assert_eq!(growth(|counts| counts.data_packets_in), 3);
+        assert!(growth(|counts| counts.packets_in) >= 3);
+        assert!(growth(|counts| counts.packets_out) >= 3);
     }
 
     /// The server's kernel delays its acknowledgment while a request of two segments waits to be
@@ -129,13 +153,13 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri has no socket options")]
     fn a_probe_for_what_a_slow_reader_has_got_is_spurious() {
         let body = vec![b'x'; 65_800];
-        let mut probed = Losses::default();
+        let mut probed = Packets::default();
         for _ in 0..50 {
             let (mut client, mut server) = connection();
             client.write_all(&body).unwrap();
             std::thread::sleep(Duration::from_millis(60));
             server.read_exact(&mut body.clone()).unwrap();
-            probed = losses(&client);
+            probed = packets(&client);
             if probed.retransmits > 0 {
                 break;
             }
@@ -152,9 +176,9 @@ mod tests {
 
     #[test]
     fn shorter_struct_of_an_older_kernel_has_no_later_counter() {
-        assert_eq!(TcpInfo::with_losses(2, None).losses().out_of_order, None);
-        assert_eq!(TcpInfo::with_losses(2, Some(3)).losses().out_of_order, Some(3));
-        let short = TcpInfo { length: TOTAL_RETRANS_AT, ..TcpInfo::with_losses(2, None) };
+        assert_eq!(TcpInfo::with_counts(2, None).packets().out_of_order, None);
+        assert_eq!(TcpInfo::with_counts(2, Some(3)).packets().out_of_order, Some(3));
+        let short = TcpInfo { length: TOTAL_RETRANS_AT, ..TcpInfo::with_counts(2, None) };
         assert_eq!(short.counter(TOTAL_RETRANS_AT), None);
     }
 }

@@ -73,8 +73,8 @@ impl Worker<'_> {
             .begin()
             .and_then(|()| self.connect(clock::now_ns() + timeout_ns))
             .map(|()| self.session.take_counts());
-        // The losses of these connects belong to no slice.
-        self.driver.take_losses();
+        // The packets of these connects belong to no slice.
+        self.driver.take_packets();
         // If the receiver is gone, there are no slices either.
         let _ = connected.send(counts);
         for slice in slices {
@@ -241,7 +241,7 @@ impl Worker<'_> {
             backend: self.backend,
             tallies: counts.tallies,
             stats: counts.stats,
-            losses: self.driver.take_losses(),
+            packets: self.driver.take_packets(),
             gathered: self.driver.take_gathered(),
             responses: counts.responses,
             answered: counts.answered,

@@ -16,6 +16,8 @@ mod slice_connections;
 mod slice_lines;
 #[path = "cases/slices.rs"]
 mod slices;
+#[path = "cases/tls.rs"]
+mod tls;
 #[path = "cases/together.rs"]
 mod together;
 #[path = "cases/well_behaved.rs"]

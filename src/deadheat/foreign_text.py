@@ -1,10 +1,12 @@
 """Text from others, made safe to show: no escape sequence, no hidden or reordering character.
 
 Servers, manifests and bundles supply text. All of it goes through this module before it reaches a
-terminal, a CSV file or a Markdown file.
+terminal, a CSV file or a Markdown file. Commands of the user lose their passwords here.
 """
 
+import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 # Unicode categories: control, format (direction, zero width), surrogate, private use, line and
 # paragraph separator.
@@ -12,6 +14,57 @@ HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 KEPT = "\n\t"
 LINE_MAX = 300
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+MASK = "***"
+SECRET_BYTES_MIN = 4  # a shorter secret is hidden where it stands, not in other texts
+_NAME = (
+    r"[\w.-]*(?:passw|passphrase|\bpass\b|_pass\b|pwd|secret|token|credential|authorization|cookie"
+    r"|(?:api|access|private)[-_]?key)[\w.-]*"
+)
+_OPTION = re.compile(rf"(?i)-{_NAME}")
+_SECRETS = tuple(
+    re.compile(f"(?i){pattern}")
+    for pattern in (
+        r"\b[a-z][a-z0-9+.-]*://[^\s/@:]*:(?P<secret>[^\s/]+)@",
+        rf"{_NAME}=[\"']?(?P<secret>[^\s&;\"']+)",
+        rf"{_NAME}:\s*(?P<secret>[^\s*].*)",
+        rf"-{_NAME}\s+(?P<secret>[^\s-]\S*)",
+    )
+)
+
+
+def without_secrets(command: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words of a command with `***` for what looks like a password, and these passwords.
+
+    It looks into URLs, options, variables and headers.
+    """
+    secrets: set[str] = set()
+
+    def hidden(match: re.Match[str]) -> str:
+        secrets.add(match["secret"])
+        begin, end = (at - match.start() for at in match.span("secret"))
+        return f"{match[0][:begin]}{MASK}{match[0][end:]}"
+
+    shown, before = [], ""
+    for word in command:
+        if _OPTION.fullmatch(before) and not word.startswith("-"):
+            secrets.add(word)
+            shown.append(MASK)
+        else:
+            masked = word
+            for pattern in _SECRETS:
+                masked = pattern.sub(hidden, masked)
+            shown.append(masked)
+        before = word
+    return tuple(shown), frozenset(secrets - {MASK})
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """A log or a message with `***` for each of these passwords."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SECRET_BYTES_MIN:
+            text = text.replace(secret, MASK)
+    return text
 
 
 def escaped(text: str, kept: str = "") -> str:

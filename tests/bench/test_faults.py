@@ -33,7 +33,7 @@ def test_a_race_that_cannot_begin_is_a_failed_case(
     protocol.write_text("rounds = 0\n")
     monkeypatch.setattr(chain, "NEW", ("run", "alpha", "beta", "--protocol", str(protocol)))
     cases, _ = run([([Fault("cli", "KILL", "slice")], 1)], jobs=1, end_s=math.inf)
-    assert "ended with 1 by itself: error: " in cases[0]["failures"][0]
+    assert "exit code 2: error: " in cases[0]["failures"][0]
 
 
 def test_matrix_has_each_fault_only_once() -> None:

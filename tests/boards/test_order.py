@@ -15,7 +15,7 @@ from deadheat.boards.checks.repeats import Noise, noises_of, repeats_of
 from deadheat.boards.model import LiveBoard, Measurement, in_order
 from deadheat.boards.readings import BoardFinding
 from deadheat.errors import DeadheatError
-from deadheat.stats.ranking import rank
+from deadheat.stats.ranking.ranks import rank
 from tests.boards.made import CPUS, NOISE, Made, only, spread_rates
 
 PROFILE = "256 connections"

@@ -11,7 +11,7 @@ from deadheat.cli.resume import verdicts_of
 from deadheat.errors import DeadheatError
 from deadheat.host import HostError
 from deadheat.report.model.load import load_view
-from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import FakeWorld

@@ -22,7 +22,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
-from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking.decision import Verdict
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, name_of, workload_of

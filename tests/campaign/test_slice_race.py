@@ -11,7 +11,7 @@ import pytest
 
 from deadheat.campaign.standings import Standings
 from deadheat.events import Board, Event
-from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.ranking.alpha_spending import Looks
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
 

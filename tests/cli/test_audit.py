@@ -7,6 +7,7 @@ import pytest
 
 from deadheat.protocol import load_protocol
 from tests.cli.conftest import Deadheat
+from tests.cli.test_run import rows
 from tests.report.made import made_run
 from tests.servers.contenders import CATALOG
 
@@ -68,22 +69,25 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
     assert f"this replay and {document['run']}" in beside.out, beside.out
 
 
-def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path) -> None:
+def test_import_audits_against_another_table(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
     table = tmp_path / "blog.csv"
     table.write_text("row,connections,rate_per_s,precision,source\nHello 1.0,2,10,1,a blog\n")
     assert deadheat("run", *BRIEF).ran
-    ended = deadheat("audit", "--import", str(table))
+    (run,) = rows(home, "SELECT id FROM run")
+    ended = deadheat("audit", "--import", str(table), run["id"])
     assert ended.code == 0
     assert "blog, then and now" in ended.out
     table.write_text("row,connections,rate_per_s,precision,source\nHello 1.0,two,10,1,a blog\n")
-    ended = deadheat("audit", "--import", str(table))
-    assert ended.code == 1
+    ended = deadheat("audit", "--import", str(table), run["id"])
+    assert ended.code == 2
     assert f"{table}:2: connections: expected a number >= 1, got 'two'" in ended.err
 
 
 def test_audit_without_a_name_lists_the_replays(deadheat: Deadheat) -> None:
     ended = deadheat("audit")
-    assert (ended.code, "paper" in ended.hint) == (1, True)
+    assert (ended.code, "paper" in ended.hint) == (2, True)
     assert "error: missing argument NAME" in ended.err
 
 
@@ -126,5 +130,5 @@ def test_audit_of_an_imported_table_does_not_suggest_a_protocol(deadheat: Deadhe
 def test_audit_rejects_a_run_of_another_protocol(deadheat: Deadheat, brief_run: str) -> None:
     """Regression: NAME was ignored if RUN was given."""
     ended = deadheat("audit", "paper", brief_run)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "is of protocol brief, not paper" in ended.err

@@ -1,6 +1,7 @@
 """`verify`, `build`, `plan` and `protocols`, on real servers."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from deadheat.catalog.toolchain import install_missing
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
+from deadheat.host.local import LocalHost
 from deadheat.measure import inspection
 from tests.cli.conftest import Deadheat
-from tests.servers.contenders import CATALOG
+from tests.servers.contenders import CATALOG, running
 
 
 def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
@@ -171,7 +173,7 @@ def test_a_failed_install_shows_the_last_lines_of_output(servers: list[Server]) 
 def test_bare_verify_asks_for_names(deadheat: Deadheat) -> None:
     """Regression: without arguments it built and started every server of the catalog."""
     ended = deadheat("verify")
-    assert ended.code == 1
+    assert ended.code == 2
     assert "missing argument SERVERS" in ended.err
     assert "--all" in ended.hint
 
@@ -181,3 +183,64 @@ def test_verify_counts_over_all_servers(deadheat: Deadheat) -> None:
     ended = deadheat("verify", "hello", "exits-at-start")
     assert "(1 of 1)" not in ended.err
     assert "(1 of 2)" in ended.err
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The start command of a server of the user's own: /items is for those with a key."""
+    path = tmp_path_factory.mktemp("shop") / "shop.py"
+    path.write_text(SHOP)
+    return (sys.executable, "-I", "-S", str(path), "{port}")
+
+
+SHOP = """
+import http.server, itertools, sys
+
+class Shop(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    count = itertools.count(1000)
+
+    def do_GET(self):
+        wrong = self.path == "/items" and self.headers["X-Key"] != "k"
+        body = b"%d" % next(self.count) if self.path == "/varies" else b"shop"
+        self.send_response(401 if wrong else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 0, "ok   "),
+        (("--load", "3"), 0, "served 3"),
+        (("--path", "/items"), 1, "expected status 200, got 401 ("),
+        (("--path", "/items", "-H", "X-Key: k", "--load", "3"), 0, "workloads request, served 3"),
+        (("--path", "/varies"), 1, "its answers differ from one another"),
+        (("--path", "/varies", "--any-body", "--load", "3"), 0, "served 3"),
+        (("hello", "--name", "shop"), 0, "ok   shop: "),
+    ],
+)
+def test_bug_verify_took_no_server_of_the_users_own(
+    deadheat: Deadheat, shop: tuple[str, ...], words: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = deadheat("verify", *words, "--", *shop)
+    assert (ended.code, said in ended.out) == (code, True), (ended.out, ended.err)
+
+
+def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: Path) -> None:
+    with LocalHost() as host, running(host, "hello", tmp_path / "log") as url:
+        good, wrong = deadheat("verify", "--url", url), deadheat("verify", "--url", f"{url}none")
+    assert (good.code, good.out.startswith("ok   127.0.0.1:")) == (0, True), good.out
+    assert (wrong.code, "expected status 200, got 404" in wrong.out) == (1, True), wrong.out
+    refused = deadheat("verify", "--url", url, "--freeze")
+    assert (refused.code, "--freeze: it is about servers of the catalog" in refused.err) == (
+        2,
+        True,
+    )

@@ -118,7 +118,7 @@ def test_command_lines_are_found_in_every_page_that_has_some() -> None:
     """Without this, the tests above could pass on an empty list."""
     pages = {page.name for page in PAGES if any(command_lines(page))}
     pages_with_lines = """README add-a-server board boards cluster containers first-ten-minutes
-        installation protocols regressions replays two-hosts workloads"""
+        installation protocols regressions replays transports two-hosts workloads"""
     assert pages == {f"{name}.md" for name in pages_with_lines.split()}
 
 

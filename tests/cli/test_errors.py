@@ -147,7 +147,7 @@ def test_rejects_an_own_command_that_cannot_be_run(
     deadheat: Deadheat, own: tuple[str, ...], symptom: str
 ) -> None:
     ended = deadheat("run", "hello", "--protocol", "brief", "--", *own)
-    assert ended.code == 1
+    assert ended.code == 2
     assert symptom in ended.err
     assert ended.hint
 

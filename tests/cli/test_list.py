@@ -91,7 +91,7 @@ def test_a_faulty_manifest_is_reported_by_other_commands(deadheat: Deadheat, bro
     """Regression: a run of all servers did not mention it."""
     assert f"left out: {broken}:11: " in deadheat("plan", "--protocol", "brief").err
     ended = deadheat("plan", "--protocol", "brief", "never-ready")
-    assert ended.code == 1
+    assert ended.code == 2
     assert f"error: {broken}:11: start.worker: missing" in ended.err
 
 

@@ -1,13 +1,15 @@
 """`deadheat new`."""
 
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from deadheat.catalog import catalog, layers, load_catalog, server
-from deadheat.catalog.new import without_facts
+from deadheat.catalog.new import HELLO, without_facts
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG
 
@@ -99,3 +101,39 @@ def test_without_a_catalog_of_the_user_the_current_folder_becomes_one(
     assert "more servers of deadheat: deadheat list '*'" in listed.out.replace("\n", " ")
     unknown = deadheat("plan", "helo", "--protocol", "brief")
     assert f"unknown server 'helo' in {mine}/servers and {shipped}/servers" in unknown.err
+
+
+@pytest.mark.parametrize("language", HELLO)
+def test_hello_writes_the_smallest_application(
+    deadheat: Deadheat, own: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    """The copied application of Go has 187 lines, for all workloads."""
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    shutil.copytree(ROOT / "recipes", own / "recipes", dirs_exist_ok=True)
+    for name, _, _ in HELLO.values():
+        shutil.copytree(ROOT / "servers" / name, own / "servers" / name)
+    made = deadheat("new", "mine", "--hello", language, "--catalog", str(own))
+    assert made.code == 0, made.err
+    folder = own / "servers" / "mine"
+    _, files, _ = HELLO[language]
+    assert max(len((folder / name).read_text().splitlines()) for name in files) < 20
+    assert load_catalog(own).servers["mine"].manifest.workloads == ("hello",)
+    start = {
+        "go": (str(folder / "server"), "127.0.0.1:{port}"),
+        "node": ("node", str(folder / "server.mjs"), "127.0.0.1", "{port}", "1"),
+        "python": (
+            *(sys.executable, "-m", "uvicorn", "app:app", "--app-dir", str(folder)),
+            *("--port", "{port}", "--lifespan", "off"),
+        ),
+    }[language]
+    if language != "python" and shutil.which(language) is None:
+        pytest.skip(f"{language} is not installed")
+    if language == "go":
+        subprocess.run(["go", "build", "-o", "server", "."], cwd=folder, check=True)
+    ended = deadheat("verify", "--load", "3", "--", *start)
+    assert (ended.code, "unknown path 404" in ended.out) == (0, True), (ended.out, ended.err)
+
+
+def test_new_takes_either_a_server_or_a_language(deadheat: Deadheat) -> None:
+    assert deadheat("new", "mine").code == 2
+    assert deadheat("new", "mine", "--like", "hello", "--hello", "go").code == 2

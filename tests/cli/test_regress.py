@@ -16,7 +16,7 @@ from deadheat.cli.endings import ExitCode
 from deadheat.cli.regress import EXIT_CODES
 from deadheat.errors import Unmeasurable
 from deadheat.measure.world import World
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.report.made import MadeRun, failed
@@ -144,7 +144,7 @@ def test_rejects_revisions_that_cannot_race(
 
 def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -> None:
     ended = deadheat("regress", "--base", "good", *RACE)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "missing start command" in ended.err
 
 

@@ -213,8 +213,10 @@ def test_bug_a_run_of_another_catalog_needed_its_option_again(
     protocol = tmp_path / "short.toml"
     protocol.write_text(SHORT)
     monkeypatch.delenv("DEADHEAT_CATALOG")
-    choice = ("hello", "outlives-sigterm", "--catalog", str(CATALOG))
+    monkeypatch.chdir(CATALOG.parent)
+    choice = ("hello", "outlives-sigterm", "--catalog", CATALOG.name)
     assert deadheat("run", *choice, "--protocol", str(protocol)).ran
+    monkeypatch.chdir(tmp_path)  # a relative path was taken as one of the folder of `resume`
     ended = deadheat("resume", "--more", "1s")
     assert ended.ran, ended.err
 

@@ -186,7 +186,7 @@ def test_a_running_server_is_measured_and_not_stopped(deadheat: Deadheat, runnin
 @pytest.mark.parametrize(
     ("url", "symptom"),
     [
-        ("https://127.0.0.1/", "https is not supported"),
+        ("ftp://127.0.0.1/", "missing http:// or https://"),
         ("http://127.0.0.1:x/", "expected a port from 1 to 65535"),
         ("127.0.0.1:80", "missing http://"),
         ("http://me:secret@127.0.0.1/", "--url: user name or password"),

@@ -38,7 +38,7 @@ SESSIONS: dict[str, Sequence[str]] = {
     "errors/audit-of-nothing.txt": ["audit"],
     "errors/audit-of-no-replay.txt": ["audit", "settle", "{settle}"],
     "errors/bad-duration.txt": ["run", "hello", "--duration", "soon"],
-    "errors/bad-url.txt": ["run", "--protocol", "brief", "--url", "https://127.0.0.1/"],
+    "errors/bad-url.txt": ["run", "--protocol", "brief", "--url", "ftp://127.0.0.1/"],
     "errors/no-store.txt": ["report", "--store", "nowhere.sqlite"],
     "errors/no-bundle.txt": ["import", "nowhere.deadheat"],
 }

@@ -32,7 +32,8 @@ def _page(kind: str, line: CommandLine) -> str:
 
 
 PAGES: dict[str, Output] = {
-    "serve/listing.txt": partial(_served, "/"),
+    "serve/listing.txt": partial(_served, "/runs"),
+    "serve/index.txt": partial(_served, "/"),
     "serve/search.txt": partial(_served, "/?q=woo"),
     "serve/server.txt": partial(_served, "/servers/alpha"),
     "serve/missing.txt": partial(_served, "/runs/nothing"),

@@ -6,6 +6,7 @@ difference in git before committing it.
 
 import difflib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -52,6 +53,12 @@ def line(stored: CommandLine, tmp_path: Path) -> CommandLine:
 def test_output_is_as_accepted(name: str, line: CommandLine, accept: bool) -> None:
     text = OUTPUTS[name](line)
     _require_same(FILES / name, rounded(text) if name.endswith(FOR_MACHINES) else text, accept)
+
+
+def test_no_line_ends_inside_a_word() -> None:
+    """Wrapping at hyphens broke words and the names of servers at 80 columns."""
+    lines = ((path.name, line) for path in FILES.rglob("*.txt") for line in path.open())
+    assert [each for each in lines if re.search(r"[a-z]-$", each[1])] == []
 
 
 def test_no_golden_file_is_stale(accept: bool) -> None:

@@ -21,6 +21,7 @@ import os, pathlib, signal, sys, time
 monitor = os.fork()
 if monitor:
     os.waitpid(monitor, 0)
+    time.sleep(0.1)  # the container is empty before its client ends
     sys.exit(143)
 if os.fork():
     os.wait()

@@ -173,6 +173,55 @@ def test_peak_memory_is_kept_after_memory_is_freed(host: LocalHost, tmp_path: Pa
     assert usage.memory_peak_bytes >= size > usage.memory_bytes
 
 
+def test_usage_tells_user_from_system_time_and_counts_the_switches_of_all_threads(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    """One thread only computes, one only asks the kernel; a third sleeps often, and ends."""
+    code = (
+        "import os, threading, time\n"
+        "def naps():\n"
+        "    for _ in range(300): time.sleep(0.0001)\n"
+        "short = threading.Thread(target=naps); short.start(); short.join()\n"
+        "print('up', flush=True)\n"
+        "while True: WORK"
+    )
+    for work, larger in (("sum(range(10000))", "user_s"), ("os.urandom(1 << 16)", "system_s")):
+        path = str(tmp_path / larger)
+        process = host.start(python(code.replace("WORK", work)), path)
+        wait_for_log(host, path, "up")
+        before = host.usage(process)
+        host.sleep(0.3)
+        after = host.usage(process)
+        assert after.user_s is not None
+        assert after.system_s is not None
+        assert after.cpu_s == pytest.approx(after.user_s + after.system_s)
+        growth = {n: getattr(after, n) - getattr(before, n) for n in ("user_s", "system_s")}
+        assert max(growth, key=lambda name: growth[name]) == larger
+        for name in ("voluntary_switches", "involuntary_switches", "page_faults"):
+            assert getattr(after, name) >= getattr(before, name) >= 0, name
+        host.stop(process, "SIGKILL", 0)
+
+
+def test_switches_of_an_ended_thread_stay_counted(host: LocalHost, tmp_path: Path) -> None:
+    code = (
+        "import sys, threading, time\n"
+        "def naps():\n"
+        "    for _ in range(300): time.sleep(0.0001)\n"
+        "    print('slept', flush=True); time.sleep(0.5)\n"
+        "thread = threading.Thread(target=naps); thread.start(); thread.join()\n"
+        "print('ended', flush=True)\n"
+        "time.sleep(600)"
+    )
+    process = host.start(python(code), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "slept")
+    first = host.usage(process).voluntary_switches
+    wait_for_log(host, log(tmp_path), "ended")
+    last = host.usage(process).voluntary_switches
+    assert first is not None
+    assert last is not None
+    assert last >= first >= 300
+
+
 def test_alive_returns_none_until_the_process_ends(host: LocalHost, tmp_path: Path) -> None:
     go = tmp_path / "go"
     wait = f"until test -e {go}; do sleep 0.01; done; exit 3"

@@ -109,6 +109,15 @@ def test_lost_segments_of_slices_add_up() -> None:
     assert pool([lossy, without]).segments_lost is None, "unknown in one slice"
 
 
+def test_packets_and_bytes_of_slices_add_up_where_all_have_them() -> None:
+    without = parse("engine-closed.json")
+    known = replace(without, packets_in=7, data_packets_in=4, packets_out=6, bytes_out=50)
+    both = pool([known, known])
+    assert (both.packets_in, both.data_packets_in, both.packets_out) == (14, 8, 12)
+    assert both.bytes_out == 100
+    assert pool([known, without]).packets_in is None, "unknown in one slice"
+
+
 def test_what_the_server_had_already_is_not_lost() -> None:
     probed = replace(parse("engine-closed.json"), retransmits=3, spurious_retransmits=2)
     assert probed.segments_lost == 1

@@ -47,7 +47,7 @@ def test_failed_short_load_is_retried_for_longer(
     load, loads_s = inspection.load_server, []
 
     def late_at_first(
-        world: World, instance: Instance, connections: int, duration_s: float
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
     ) -> LoadResult:
         loads_s.append(duration_s)
         result = load(world, instance, connections, duration_s)
@@ -65,7 +65,9 @@ def test_a_first_request_that_is_late_is_retried_for_longer(
     monkeypatch.setattr(inspection, "RETRY_S", 0.4)
     load = inspection.load_server
 
-    def late(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+    def late(
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
+    ) -> LoadResult:
         if duration_s < 0.4:
             raise DeadheatError("the first request failed")
         return load(world, instance, connections, duration_s)
@@ -79,7 +81,9 @@ def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.Monkey
     monkeypatch.setattr(inspection, "RETRY_S", 0.2)
     load, counts = inspection.load_server, [5, 4, 5, 3]
 
-    def fewer(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+    def fewer(
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
+    ) -> LoadResult:
         result = load(world, instance, connections, duration_s)
         late = {"timeout_first_byte": 1} if len(counts) == 4 else {}
         return replace(result, connections_served=counts.pop(0), errors=late)

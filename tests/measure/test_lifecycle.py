@@ -250,7 +250,9 @@ def test_bug_garbage_was_reported_as_no_answer(world: World) -> None:
         "garbage was not ready within 3 s: its answer is not HTTP (status_line): "
         "'SSH-2.0-made\\r\\n'"
     )
-    assert failed.hint == "deadheat measures servers of HTTP/1.1 without TLS"
+    assert (
+        failed.hint == "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
+    )
 
 
 class Beside(OnePort):

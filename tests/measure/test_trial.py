@@ -1,21 +1,24 @@
 """Trials of real servers, of which some die under load."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from deadheat.errors import DeadheatError
+from deadheat.host import Usage
 from deadheat.host.fake import FINGERPRINT
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.load import Engine, LoadSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import Instance
-from deadheat.measure.trial import TrialContext, load_spec, measure
+from deadheat.measure.trial import TrialContext, load_spec, measure, per_request_figures
+from deadheat.measure.verify import BODY
 from deadheat.measure.world import World, split_cpus
 from deadheat.protocol import Protocol, load_protocol
 from deadheat.store import TrialRecord
+from deadheat.store.rows import PerRequest
 from tests.servers.contenders import CATALOG, contender
 
 SLOT = TrialContext(
@@ -54,6 +57,27 @@ def test_a_good_trial_is_kept_whole(world: World, protocol: Protocol) -> None:
     assert len(record.series["machine"]) >= 2
     assert record.series["load"]
     assert "errors" in {gate.code for gate in record.gates}
+    parts = PerRequest.stored(record.result)
+    assert parts is not None
+    assert parts.user_us is not None
+    assert parts.system_us is not None
+    assert parts.user_us + parts.system_us == pytest.approx(record.server_cpu_us_per_request)
+    assert all(getattr(parts, each.name) is not None for each in fields(PerRequest))
+    assert parts.data_packets_in is not None
+    assert parts.packets_in is not None
+    assert parts.packets_in >= parts.data_packets_in >= 1
+    assert parts.bytes_in is not None
+    assert parts.bytes_in > len(BODY)
+
+
+def test_what_was_not_counted_is_left_out_and_not_zero() -> None:
+    result = LoadResult("wrk", "4", 100.0, 100, 1.0, {}, {}, bytes_in=5000)
+    assert per_request_figures((None, None), result) == {}
+    fell = Usage(2.0, 0, 0, 1, 1, 1.0, 1.0, page_faults=3)
+    later = replace(fell, user_s=1.5, page_faults=1)
+    assert per_request_figures((fell, later), result) == {
+        "per_request": {"user_us": 5000.0, "system_us": 0.0}
+    }, "page faults of a process that ended are unknown"
 
 
 def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol: Protocol) -> None:

@@ -49,6 +49,17 @@ def test_request_cap_stays_until_it_is_lifted(landshark: AloneProtocol) -> None:
     assert lifted.deviations == ("without the cap of 50,000 requests",)
 
 
+def test_a_scale_that_leaves_a_level_without_a_result_is_refused(landshark: AloneProtocol) -> None:
+    """At 20,000 connections, 33 of 33 trials of a replay scaled by 0.1 had no result."""
+    with pytest.raises(DeadheatError, match="cannot open 20,000 connections in 1 s") as refused:
+        amend(landshark, {}, {}, scale=0.1)
+    assert refused.value.hint == (
+        "leave it out with --connections 100,1000,10000, or omit --duration-scale"
+    )
+    kept = (100, 1000, 10_000)
+    assert amend(landshark, {"connections": kept}, {}, scale=0.1).connections == kept
+
+
 def test_replay_lists_every_change(kzmake: AloneProtocol) -> None:
     changed = amend(
         kzmake,

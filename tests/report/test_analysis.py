@@ -23,9 +23,9 @@ from deadheat.report.formats.tables import of_leader
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars
-from deadheat.serve.entries import entry_of
-from deadheat.stats.known_interval import dead_heats
-from deadheat.stats.ratio import RatioInterval
+from deadheat.serve.entries import entry_of, levels_of
+from deadheat.stats.ranking.ranks import dead_heats
+from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
 from tests.report.sliced import SLICED, sliced_race
@@ -238,7 +238,7 @@ def test_bug_a_noisy_race_without_an_interval_was_a_dead_heat(tmp_path: Path) ->
     assert "4 of 32 trials are valid, 28 failed the check steal" in open_point.text
     assert open_point.command.endswith("--budget 10m --wait-quiet")
     assert versus(analysis.main, "hyper", "flask").brief == "no verdict"
-    assert entry_of(view, analysis).run.answer == f"{headline}."
+    assert entry_of(view, levels_of(view)).run.answer == f"{headline}."
     for format_ in ("terminal", "md", "json", "csv", "html"):
         text = report.write(view, format_)
         assert "in a dead heat" not in text

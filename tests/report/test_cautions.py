@@ -1,8 +1,12 @@
 """The cautions of a run."""
 
+import re
 from pathlib import Path
 
-from deadheat.report.findings.cautions import Caution, cautions, none_found
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.cautions import GATE_WORDS, Caution, cautions, none_found
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import points
 from deadheat.report.model.load import load_view
 from deadheat.store import Gate
 from tests.report.made import MadeRun, failed, made_run
@@ -43,7 +47,10 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
     run.trial("b", 100.0, gates=failed())
     run.trial("b", 100.0)
     caution = cautions_of(run)["steal"]
-    assert caution.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
+    what = "other virtual machines took CPU time in"
+    which = "3 trials of a and 1 trial of b, which do not count (gate steal: worst 9 %, limit 1 %)"
+    assert caution.text == f"{what} {which}"
+    assert caution.shown == f"{what} 4 of 5 trials: measure later"
     assert caution.contenders == ("a", "b")
     assert caution.advice == "stop what else runs on this machine"
 
@@ -81,7 +88,8 @@ def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
     for name in "ab":
         run.contender(name)
         run.trial(name, 100.0, gates=failed())
-    assert cautions_of(run)["steal"].text.startswith("steal: failed in all 2 trials (worst 4 %")
+    text = cautions_of(run)["steal"].text
+    assert "took CPU time in all 2 trials, which do not count (gate steal: worst 4 %" in text
 
 
 def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path: Path) -> None:
@@ -110,7 +118,7 @@ def test_counts_the_starts_that_were_repeated(tmp_path: Path) -> None:
     run.contender("b", fault="b died during its warm-up (exit 1)")
     run.start("b", fault="b died during its warm-up (exit 1)")
     caution = cautions_of(run)["start-repeated"]
-    assert caution.contenders == ("a",), "the last start of b was not repeated"
+    assert caution.contenders == ("a",), "b is out"
     assert caution.text == (
         "a: 2 starts failed and had to be repeated: ended before it was ready (signal 9)"
     )
@@ -137,3 +145,42 @@ def test_more_workers_than_cpus_are_a_caution(tmp_path: Path) -> None:
     assert caution.contenders == ("crowded",)
     assert caution.text == "99 workers of crowded on 2 CPUs: workers without a CPU take turns"
     assert caution.advice == "use --workers 2, or give the server more CPUs"
+
+
+def test_cautions_of_one_kind_are_one(tmp_path: Path) -> None:
+    """Eight servers that failed in the same way took eight lines of the first screen."""
+    run = made_run(tmp_path / "runs.sqlite")
+    for name in "abcdef":
+        run.contender(name)
+        run.trial(name, 100.0, errors={"reset": 2}, gates=failed("errors"))
+    run.contender("x", fault="x did not build")
+    run.contender("y", fault="y: no such tool")
+    by_code = cautions_of(run)
+    assert by_code["errors"].contenders == tuple("abcdef")
+    details = ", ".join(f"{name} (2 requests failed (2 reset))" for name in "abcd")
+    assert by_code["errors"].text == (
+        f"requests failed: {details} and 2 more; rates leave them out"
+    )
+    assert by_code["errors"].shown == "requests failed: a, b, c, d and 2 more; rates leave them out"
+    assert by_code["absent"].text == "these did not run: x (did not build) and y (no such tool)"
+    view = load_view(run.store, run.end())
+    assert len(cautions(view)) == len({caution.code for caution in cautions(view)})
+
+
+def test_the_first_screen_has_three_lines_of_cautions_at_most(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a", fault="a is gone")
+    run.contender("b")
+    for code in ("steal", "neighbor", "client_wait"):
+        run.trial("b", 100.0, gates=failed(code))
+    view = load_view(run.store, run.end())
+    lines = points(view, analyze(view), Source.stored(view))
+    told = [each for each in lines if each.topic == "CAUTION"]
+    assert [each.text for each in told][::2] == ["a is gone", "2 more cautions: -v"]
+    assert len(told) == 3
+
+
+def test_every_gate_has_words_for_who_never_heard_of_it() -> None:
+    table = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
+    codes = re.findall(r"^\| ([a-z_]+) \|", table.partition("A threshold is widened")[0], re.M)
+    assert {*codes} - {"gate"} == {*GATE_WORDS}

@@ -17,7 +17,7 @@ from deadheat.report.findings.environment import differences
 from deadheat.report.formats.regression import _interval
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store.slices import StoredSlice
 from tests.report.made import SETTLE, MadeRun, made_run
 

@@ -1,7 +1,8 @@
-"""The CPU time of a workload's database, beside that of the server."""
+"""The CPU time of a workload's database beside that of the server, and the parts of the latter."""
 
 import csv
 import io
+import math
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from deadheat.report.formats.json_document import build
 from deadheat.report.formats.tables import ranking_columns
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
+from deadheat.store.rows import PerRequest
 from tests.report.made import made_run
 
 
@@ -50,6 +52,36 @@ def test_a_run_without_a_database_has_no_column_of_it(tmp_path: Path) -> None:
     (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
     assert row["database_cpu_us_per_request"] == ""
     assert "DB CPU\nµs/req" not in headers(view)
+
+
+def test_each_format_has_the_parts_of_a_request(tmp_path: Path) -> None:
+    """The medians of the parts are scaled, so that they add up to the one CPU column."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    for user_us, system_us in ((300.0, 300.0), (100.0, 500.0), (310.0, 290.0)):
+        parts = {"user_us": user_us, "system_us": system_us, "packets_in": 1.5, "odd": 3}
+        run.trial("a", 1000.0, server_cpu_us_per_request=600.0, result={"per_request": parts})
+    view = load_view(run.store, run.run_id)
+    assert {"user\nµs/req", "system\nµs/req", "packets\nin/req"} <= {*headers(view)}
+    (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
+    assert float(row["user_us_per_request"]) + float(row["system_us_per_request"]) == 600.0
+    assert row["packets_in_per_request"] == "1.5"
+    assert row["voluntary_switches_per_request"] == "", "unknown, not 0"
+    (level,) = build(view, analyze(view), Source.stored(view)).contenders[0].levels
+    assert level.per_request is not None
+    assert level.per_request.packets_in == 1.5
+    assert level.trials[1].per_request == PerRequest(user_us=100, system_us=500, packets_in=1.5)
+
+
+@pytest.mark.parametrize("stored", [None, [], "many", {"user_us": "much"}, {"user_us": math.inf}])
+def test_a_run_without_the_parts_shows_none(tmp_path: Path, stored: object) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", 1000.0, result={} if stored is None else {"per_request": stored})
+    view = load_view(run.store, run.run_id)
+    assert not [header for header in headers(view) if header.startswith(("user", "packets"))]
+    (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
+    assert row["user_us_per_request"] == row["bytes_in_per_request"] == ""
 
 
 @pytest.mark.parametrize(

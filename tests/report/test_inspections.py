@@ -86,10 +86,9 @@ def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
     earlier = replace(GOOD, source_key="of an earlier folder")
     gone = Inspection("go-gin:gone", "go-gin", "gone", behavior=BEHAVIOR, ready_s=0.1)
     page = server_pages([earlier, gone], catalog, "servers")["servers/go.md"]
-    assert (
-        page.count("| works, with a note | 10, 1,000 | verified before its folder changed |") == 1
-    )
-    assert page.count("verified before its folder changed") == 2
+    note = "its folder changed after its verification"
+    assert page.count(f"| verified, then changed | 10, 1,000 | {note} |") == 1
+    assert page.count(note) == 2
 
 
 def test_each_published_row_is_listed(catalog: Catalog) -> None:
@@ -104,10 +103,11 @@ def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog
         "lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry", lacks=("a registry",)
     )
     pages = server_pages([tried], catalog, "servers")
-    assert "| recipe, verified against upstream | 1 |" in pages["servers.md"]
+    assert "| recipe, not verified | 1 |" in pages["servers.md"]
     assert "| fails | 0 |" in pages["servers.md"]
     details = pages["servers/common-lisp.md"]
-    assert re.search(r"^Verified on upstream sources, .* built here: no registry\.$", details, re.M)
+    by_hand = r"^By hand, without a stored record: upstream sources, .* built here: no registry\.$"
+    assert re.search(by_hand, details, re.M)
 
 
 def test_sorts_settings_below_their_server(catalog: Catalog) -> None:

@@ -17,7 +17,7 @@ from deadheat.report.formats.regression import regressions, sentence, worst
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import draw
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from tests.report.made import SETTLE, MadeRun, made_run
 
 WORKLOADS = [{"name": name} for name in ("hello", "route", "wait")]

@@ -16,7 +16,7 @@ from deadheat.report.formats.regression import (
 )
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Gate
 from tests.report.made import made_run
 

@@ -144,3 +144,14 @@ def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> Non
         page = listing_page(store, "")
         assert useful in page
         assert empty not in page
+
+
+def test_bug_an_empty_run_was_the_last_run_if_there_was_no_other(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a", fault="a did not build")
+    run_id = run.end(why="budget spent")
+    with Store(run.store.path) as store, pytest.raises(StoreError) as raised:
+        find_run(store, None)
+    assert "no run with a valid trial" in str(raised.value)
+    assert raised.value.hint is not None
+    assert f"deadheat report {run_id[-4:]}`" in raised.value.hint

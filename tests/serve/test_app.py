@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def test_runs_are_listed_and_can_be_searched(client: TestClient, run: MadeRun) -
     second = MadeRun(run.store)
     second.race({"gamma": 100}, blocks=2)
     second.end()
-    listing = client.get("/").text
+    listing = client.get("/runs").text
     assert run.run_id in listing
     assert second.run_id in listing
     matches = client.get("/?q=GAMMA settle").text
@@ -48,10 +49,25 @@ def test_runs_are_listed_and_can_be_searched(client: TestClient, run: MadeRun) -
     assert "0 runs that match" in client.get("/?q=nothing").text
 
 
-@pytest.mark.parametrize("path", ["/", "/servers/alpha", f"/?q={HOSTILE}", "/runs/%3Cb%3E"])
+def test_the_index_is_the_board_of_all_runs(client: TestClient, run: MadeRun) -> None:
+    page = client.get("/").text
+    assert '<table id="board">' in page
+    links = re.findall(r'href="((?:runs|servers)/[^"#]*)', page)
+    assert len(links) >= 3
+    for link in links:
+        assert client.get(f"/{link}").status_code == 200, link
+    growing = MadeRun(run.store)
+    growing.contender("alpha")
+    assert growing.run_id in client.get("/").text, "a run in progress is listed, not disturbed"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/runs", "/servers/alpha", f"/?q={HOSTILE}", "/runs/%3Cb%3E"]
+)
 def test_foreign_text_is_escaped(client: TestClient, path: str) -> None:
-    assert "<img" not in client.get(path).text
-    assert "<b>" not in client.get(path).text
+    page = client.get(path).text
+    assert "<img" not in page
+    assert path == "/" or "<b>" not in page  # the board has its shares in bold
 
 
 def test_the_document_of_a_run_is_its_json_report(client: TestClient, run: MadeRun) -> None:

@@ -126,6 +126,10 @@ def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Pa
     address = "https://example.org/results/comparisons/alpha--beta.png"
     assert f'property="og:image" content="{address}"' in page.read_text(encoding="utf-8")
     assert page.with_suffix(".png").read_bytes().startswith(PNG)
+    index = folder / "index.html"
+    address = "https://example.org/results/index.png"
+    assert f'property="og:image" content="{address}"' in index.read_text(encoding="utf-8")
+    assert index.with_suffix(".png").read_bytes().startswith(PNG)
     of_run = folder / "runs" / f"{run.run_id}.html"
     address = f"https://example.org/results/runs/{run.run_id}.png"
     assert f'property="og:image" content="{address}"' in of_run.read_text(encoding="utf-8")

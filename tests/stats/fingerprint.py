@@ -18,17 +18,16 @@ import numpy as np
 from deadheat.report import load_view, write
 from deadheat.stats.agreement import compare
 from deadheat.stats.distributions import Floats
-from deadheat.stats.model_ranking import rank_from_model
-from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.repetitions import differ
-from deadheat.stats.settling import settling
-from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import SliceArrays
-from deadheat.stats.steady import read
-from deadheat.stats.trend import trend
-from deadheat.stats.unpaired import change
-from deadheat.stats.warm_rule import Compiler, Rule
-from deadheat.stats.warm_windows import Windows
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceArrays
+from deadheat.stats.ranking.change import change
+from deadheat.stats.ranking.model_ranking import rank_from_model
+from deadheat.stats.ranking.ranks import Ranking, rank
+from deadheat.stats.repetitions import differ, trend
+from deadheat.stats.warmup.settling import settling
+from deadheat.stats.warmup.steady import read
+from deadheat.stats.warmup.warm_rule import Compiler, Rule
+from deadheat.stats.warmup.warm_windows import Windows
 from deadheat.store import Store
 from tests.stats.races import MACHINES, Noise
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race

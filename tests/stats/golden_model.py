@@ -10,26 +10,18 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from deadheat.report import load_view
-from deadheat.stats.slice_model import ModelFit, fit_slices
-from deadheat.stats.slices import SliceArrays
-from deadheat.store import Store
-from deadheat.store.bundle import import_runs, open_bundle
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceArrays
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race
-
-STORED = Path(__file__).parents[2] / "docs" / "results" / "make-run.deadheat"
 
 
 def fits() -> dict[str, dict[str, Any]]:
     """Every array of each fit as lists."""
     made = {name: fit_slices(slices) for name, slices in races()}
-    made["make-run"] = stored()
     return {name: json.loads(json.dumps(asdict(fit), default=np.ndarray.tolist))
             for name, fit in made.items()}  # fmt: skip
 
@@ -51,19 +43,6 @@ def races() -> Iterator[tuple[str, SliceArrays]]:
         "some left early",
         race(np.random.default_rng(2), field, Schedule(48, (1, 3, 4, 6), (16, 24, 48, 48)), QUIET),
     )
-
-
-def stored() -> ModelFit:
-    """That of the stored race in slices."""
-    with (
-        TemporaryDirectory() as folder,
-        open_bundle(STORED) as bundle,
-        Store(Path(folder) / "runs.sqlite") as store,
-    ):
-        import_runs(store, bundle, STORED.stem)
-        (run,) = store.rows("SELECT id FROM run")
-        (level,) = load_view(store, run["id"]).sliced.values()
-        return level.fit
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deadheat.stats.slices import SliceArrays
+from deadheat.stats.model.slices import SliceArrays
 from tests.stats.slice_races import QUIET, Field, Machine, Schedule, race
 
 CONNECTIONS = 100

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import SliceArrays
+from deadheat.stats.model.slices import SliceArrays
 
 SLICE_PERIOD_S = 0.075  # 60 ms and what is lost beside it
 PauseKinds = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from deadheat.stats.agreement import compare, inversions, tau_b, tau_interval
-from deadheat.stats.ranking import rank
+from deadheat.stats.ranking.ranks import rank
 from tests.stats.races import Noise, binomial_limit
 
 

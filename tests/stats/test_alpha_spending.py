@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import ErrorLevel, Looks
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.ranking import Ranking, rank
+from deadheat.stats.ranking.alpha_spending import ErrorLevel, Looks
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Ranking, rank
 from tests.stats.races import MACHINES, Noise, binomial_limit
 
 NAMES = "abcdefgh"

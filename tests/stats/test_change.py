@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.change import Change, Outcome, asking_slower
-from deadheat.stats.ranking import rank
+from deadheat.stats.ranking.change import Change, Outcome, asking_slower
+from deadheat.stats.ranking.ranks import rank
 from tests.stats.races import Noise
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import (
+from deadheat.stats.distributions import t_critical
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.decision import (
     MOST_BLOCKS,
     Verdict,
     effort,
@@ -15,10 +16,8 @@ from deadheat.stats.decision import (
     judge,
     outlook_of,
 )
-from deadheat.stats.distributions import t_critical
-from deadheat.stats.effect import detectable_ratio
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import Ratios
+from deadheat.stats.ranking.pairs import PairFits, detectable_ratio, fit_pairs
+from deadheat.stats.ranking.ratio import Ratios
 from tests.stats.races import Noise
 
 
@@ -38,8 +37,11 @@ def test_verdict_follows_from_the_interval(
     log_ratio: float, half_width: float, verdict: Verdict
 ) -> None:
     separated = abs(log_ratio) > half_width
-    assert judge(log_ratio, half_width, separated, margin=0.03) is verdict
-    assert judge(-log_ratio, half_width, separated, margin=0.03) is verdict
+    log_ratios = np.array([log_ratio, -log_ratio])
+    half_widths, separations = np.full(2, half_width), np.full(2, separated)
+    found = judge(log_ratios, half_widths, separations, margin=0.03)
+    assert found[0] is verdict
+    assert found[1] is verdict
 
 
 def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ratios:
@@ -107,8 +109,9 @@ def test_an_interval_without_degrees_has_no_more_than_the_most_blocks() -> None:
 
 def verdict_of(ratios: Ratios) -> Verdict:
     """The verdict of the first two contenders."""
-    log_ratio, half_width = float(ratios.fits.log_ratio[0, 1]), float(ratios.half_width[0, 1])
-    return judge(log_ratio, half_width, bool(ratios.separated[0, 1]), margin=0.03)
+    verdicts = judge(ratios.fits.log_ratio, ratios.half_width, ratios.separated, margin=0.03)
+    verdict: Verdict = verdicts[0, 1]
+    return verdict
 
 
 def test_an_outlook_predicts_the_detectable_effect_of_a_longer_race() -> None:

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.effect import detectable_ratio, minimum_detectable_effect, power
-from deadheat.stats.pairs import fit_pairs
+from deadheat.stats.ranking.pairs import (
+    detectable_ratio,
+    fit_pairs,
+    minimum_detectable_effect,
+    power,
+)
 from tests.stats.races import Noise
 
 

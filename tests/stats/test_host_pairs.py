@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from deadheat.stats.distributions import Floats, binomial_bounds, t_critical
-from deadheat.stats.host_pair_ranking import host_pair_speeds, rank_over_host_pairs
-from deadheat.stats.host_pairs import Contrasts, HostPairRun, fit_host_pairs
-from deadheat.stats.slices import Indices
+from deadheat.stats.model.slices import Indices
+from deadheat.stats.ranking.host_pairs import (
+    Contrasts,
+    HostPairRun,
+    fit_host_pairs,
+    host_pair_speeds,
+    rank_over_host_pairs,
+)
 
 DEGREES = 12.0
 SHARED = 4

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.indirect import fill_indirect
-from deadheat.stats.pairs import fit_pairs
-from deadheat.stats.ranking import rank
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.pairs import fill_indirect, fit_pairs
+from deadheat.stats.ranking.ranks import rank
 from tests.stats.races import Noise, binomial_limit
 
 TRUTH = [0.0, 0.3, 0.5, 0.8, 0.8, 1.2]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deadheat.stats.instance_matrix import InstanceMatrix, fronts
+from deadheat.stats.model.instance_matrix import InstanceMatrix, fronts
 from tests.stats import golden_model
 
 GOLDEN = Path(__file__).parent / "data" / "slice_model.json"

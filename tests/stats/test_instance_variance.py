@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deadheat.stats.instance_variance import learn_variances
+from deadheat.stats.model.variances import learn_variances
 
 
 def test_alike_contenders_lend_each_other_degrees() -> None:

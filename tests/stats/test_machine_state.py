@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from deadheat.stats.machine_state import equations, likely_intensity, state
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slices import SliceArrays
+from deadheat.stats.model.machine_state import equations, likely_intensity, state
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slices import SliceArrays
 
 INTENSITY = 0.02
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
-from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.measurement_value import Action, Contribution, Cost, contributions
+from deadheat.stats.model.slice_model import ModelFit, fit_slices
 from tests.stats.slice_races import QUIET, Field, Schedule, race
 
 CHEAP = Cost(instance_s=1.0, slice_s=0.075)

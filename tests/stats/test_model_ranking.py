@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deadheat.stats.decision import Verdict
-from deadheat.stats.model_ranking import rank_from_model
-from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.slice_model import ModelFit, fit_slices
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import rank_from_model
 from tests.stats.slice_races import QUIET, Field, Schedule, race
 
 NAMES = ("go", "node", "ruby", "php", "null")

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from deadheat.stats.counted_slices import count_slices, slices_of
-from deadheat.stats.modeled import modeled_names
-from deadheat.stats.slice_columns import SliceColumns, SliceRow, SliceTable
-from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.counted_slices import count_slices, slices_of
+from deadheat.stats.model.slice_columns import SliceColumns, SliceRow, SliceTable, modeled_names
+from deadheat.stats.model.slice_model import ModelFit, fit_slices
 
 ROUNDS = 8
 CONTROLS = ["null-server", "reference"]

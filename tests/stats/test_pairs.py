@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.pairs import fit_pairs
+from deadheat.stats.ranking.pairs import fit_pairs
 from tests.stats.races import MACHINES, Noise, binomial_limit
 
 

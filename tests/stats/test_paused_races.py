@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deadheat.stats.distributions import t_critical
-from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.model.slice_model import fit_slices
 from tests.stats.paused_races import Pauses, paused_race
 from tests.stats.races import binomial_limit
 from tests.stats.slice_races import QUIET, Field, Schedule, race

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import rank
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import rank
 from tests.stats.races import MACHINES, Noise, binomial_limit
 
 NAMES = ("go", "node", "ruby", "php", "null")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import Ratios
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.pairs import PairFits, fit_pairs
+from deadheat.stats.ranking.ratio import Ratios
 from tests.stats.races import MACHINES, binomial_limit
 
 PAIRS = np.triu_indices(8, k=1)

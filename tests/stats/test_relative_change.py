@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.relative_change import _variances, relative_changes
-from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.ranking.change import _variances, relative_changes
 from tests.stats.races import binomial_limit
 from tests.stats.slice_races import NOISY, Field, Machine, Schedule, race
 

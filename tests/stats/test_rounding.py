@@ -1,6 +1,6 @@
 import numpy as np
 
-from deadheat.stats.rounding import falling
+from deadheat.stats.distributions import falling
 
 
 def test_largest_comes_first() -> None:

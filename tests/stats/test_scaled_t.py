@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from deadheat.stats.distributions import t_critical
-from deadheat.stats.scaled_t import scaled_t
+from deadheat.stats.model.variances import scaled_t
 
 GRID = np.linspace(-16.0, 16.0, 321)
 

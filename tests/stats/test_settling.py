@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.settling import settling
+from deadheat.stats.warmup.settling import settling
 from tests.stats.warm_curves import clean_curves
 
 SLICE_S = 0.09

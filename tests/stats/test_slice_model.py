@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from deadheat.stats.contender_effects import EffectEstimate, _combine
 from deadheat.stats.distributions import t_critical
-from deadheat.stats.machine_state import equations
-from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.model.contender_effects import EffectEstimate, _combine
+from deadheat.stats.model.machine_state import equations
+from deadheat.stats.model.slice_layout import Layout
+from deadheat.stats.model.slice_model import fit_slices
 from tests.stats.races import binomial_limit
 from tests.stats.slice_races import (
     DRIFTING,

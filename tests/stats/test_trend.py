@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.trend import trend
+from deadheat.stats.repetitions import trend
 
 TOMCAT_6 = [3674.0, 3203.0, 477.0, 5.0, 0.0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.unpaired import change
+from deadheat.stats.ranking.change import change
 
 
 def test_change_is_welchs_interval_of_invocation_means() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import polygamma
 
-from deadheat.stats.variance_shrinkage import inverse_trigamma, moderate
+from deadheat.stats.model.variances import inverse_trigamma, moderate
 
 CONTENDERS = 8
 DEGREES = 6

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from deadheat.stats.decision import Verdict
-from deadheat.stats.model_ranking import rank_from_model
-from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import SliceArrays
-from deadheat.stats.witness import instance_log_rates, witness_gaps
+from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceArrays
+from deadheat.stats.model.witness import instance_log_rates, witness_gaps
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import rank_from_model
 
 CONTENDERS, INSTANCES = 6, 4
 STEADY = np.zeros(CONTENDERS)

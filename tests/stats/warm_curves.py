@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warm_windows import Windows
+from deadheat.stats.warmup.steady import read
+from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
+from deadheat.stats.warmup.warm_windows import Windows
 
 DATA = Path(__file__).parent / "data" / "warm_curves.json.xz"
 WITH_COMPILER = DATA.with_name("compiler_curves.json.xz")

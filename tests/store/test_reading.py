@@ -9,7 +9,7 @@ import pytest
 
 from deadheat.errors import StoreError
 from deadheat.host.fake import FINGERPRINT
-from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking.decision import Verdict
 from deadheat.store import (
     Conclusion,
     Gate,

@@ -250,6 +250,7 @@ function facts(contender, cell) {
         ? `${LIMITS[cell.limit]}${cell.server_cpus_used === null ? "" : ` (${numbers.fixed(cell.server_cpus_used, 2)} in use)`}`
         : null,
     ],
+    ...perRequest(cell),
     ["homepage", contender.homepage ? link(contender.homepage) : null],
     ["started by", start ? h("code", { dir: "auto" }, numbers.shell(start.command)) : null],
     ["ready after", ready.length ? ready.map((s) => numbers.duration(s)).join(", ") : null],
@@ -280,6 +281,47 @@ function facts(contender, cell) {
     {},
     shown.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))),
   );
+}
+
+/**
+ * What a request took: the parts of its CPU time, and what is counted for it.
+ * @param {CellPart | undefined} cell
+ * @returns {[string, string | null][]}
+ */
+function perRequest(cell) {
+  const parts = cell?.per_request;
+  const count = (/** @type {number | null | undefined} */ value, /** @type {string} */ what) =>
+    value === null || value === undefined ? null : `${numbers.fixed(value, 2)} ${what}`;
+  const listed = (/** @type {(string | null)[]} */ texts) => texts.filter(Boolean).join(", ");
+  const us = (/** @type {number | null | undefined} */ value, /** @type {string} */ what) =>
+    value === null || value === undefined ? null : `${numbers.microseconds(value)} µs ${what}`;
+  return [
+    [
+      "CPU time of a request",
+      listed([us(parts?.user_us, "in its own code"), us(parts?.system_us, "in the kernel")]),
+    ],
+    [
+      "context switches per request",
+      listed([
+        count(parts?.voluntary_switches, "voluntary"),
+        count(parts?.involuntary_switches, "involuntary"),
+      ]),
+    ],
+    [
+      "packets per request",
+      listed([
+        count(parts?.packets_in, "of the server"),
+        count(parts?.packets_out, "of the client"),
+      ]),
+    ],
+    [
+      "bytes per request",
+      listed([
+        count(parts?.bytes_in, "of the response"),
+        count(parts?.bytes_out, "of the request"),
+      ]),
+    ],
+  ];
 }
 
 /** @param {ContenderPart} contender */

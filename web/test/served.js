@@ -13,7 +13,7 @@ const [chromium, origin, ended, underWay, folder] = process.argv.slice(2);
 const endedRun = `${origin}/runs/${ended}`;
 const server = (/** @type {string} */ name) => `${origin}/servers/${encodeURIComponent(name)}`;
 const pages = {
-  runs: `${origin}/`,
+  runs: `${origin}/runs`,
   run: endedRun,
   server: server("alpha"),
   hostile: server(MARKUP),

@@ -10,7 +10,7 @@ use super::route::Route;
 use crate::batching::{self, Gathered, Gatherer};
 use crate::clock;
 use crate::error::Result;
-use crate::losses::{LossMeter, Losses};
+use crate::packets::{PacketMeter, Packets};
 use crate::poll::Poll;
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -38,7 +38,7 @@ pub(crate) struct Epoll {
     poll: Poll,
     route: Route,
     links: Vec<Link>,
-    losses: LossMeter,
+    packets: PacketMeter,
     buffer: Box<[u8]>,
     gatherer: Gatherer,
 }
@@ -49,7 +49,7 @@ impl Epoll {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
-            losses: LossMeter::default(),
+            packets: PacketMeter::default(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             gatherer: Gatherer::new(),
         })
@@ -110,7 +110,7 @@ impl Epoll {
             sockets::end_sending(fd);
         }
         let info = TcpInfo::read(fd);
-        self.losses.close(info.as_ref().map(TcpInfo::losses));
+        self.packets.close(info.as_ref().map(TcpInfo::packets));
         if hung_up && info.is_some_and(|info| info.is_closed()) && sockets::disconnect(fd) {
             link.spare = Some(socket);
         }
@@ -231,9 +231,9 @@ impl Driver for Epoll {
         self.gatherer.take()
     }
 
-    fn take_losses(&mut self) -> Option<Losses> {
+    fn take_packets(&mut self) -> Option<Packets> {
         let open = self.links.iter().filter_map(|link| link.fd.as_ref());
-        self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
+        self.packets.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.packets())))
     }
 
     fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {

@@ -9,7 +9,7 @@ pub(crate) mod uring;
 use crate::batching::Gathered;
 use crate::clock;
 use crate::error::Result;
-use crate::losses::Losses;
+use crate::packets::Packets;
 use crate::session::{Action, Session};
 
 /// Moves bytes for a session: reports events to it and carries out its actions.
@@ -36,7 +36,7 @@ pub(crate) trait Driver: Send {
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool>;
 
     /// The lost segments of all connections since the last call; `None` if the kernel has no count.
-    fn take_losses(&mut self) -> Option<Losses>;
+    fn take_packets(&mut self) -> Option<Packets>;
 
     /// Starts the connects and sends that are due; true if there were any.
     #[inline]

@@ -15,7 +15,7 @@ use super::route::Route;
 use crate::batching::{Gathered, Gatherer};
 use crate::clock;
 use crate::error::Result;
-use crate::losses::{LossMeter, Losses};
+use crate::packets::{PacketMeter, Packets};
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -49,7 +49,7 @@ pub(crate) struct Uring {
     ring: Ring,
     route: Route,
     links: Vec<Link>,
-    losses: LossMeter,
+    packets: PacketMeter,
     completed: Vec<Completion>,
     gatherer: Gatherer,
     /// Slots with more to send after this turn's operations are submitted.
@@ -70,7 +70,7 @@ impl Uring {
             ring: Ring::new(entries.next_power_of_two(), count, bytes_each)?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
-            losses: LossMeter::default(),
+            packets: PacketMeter::default(),
             completed: Vec::new(),
             gatherer: Gatherer::new(),
             held: Vec::new(),
@@ -227,7 +227,7 @@ impl Uring {
         self.links[slot] = Link { generation, unsent, writing, sent_turn, ..Link::default() };
         self.links[slot].unsent.clear();
         let Some(fd) = link.fd else { return };
-        self.losses.close(TcpInfo::read(fd.as_raw_fd()).map(|info| info.losses()));
+        self.packets.close(TcpInfo::read(fd.as_raw_fd()).map(|info| info.packets()));
         if link.queued_turn == self.ring.turn() {
             self.closing.push(fd);
         } else if link.receiving || link.connecting || link.full {
@@ -334,9 +334,9 @@ impl Driver for Uring {
         self.gatherer.take()
     }
 
-    fn take_losses(&mut self) -> Option<Losses> {
+    fn take_packets(&mut self) -> Option<Packets> {
         let open = self.links.iter().filter_map(|link| link.fd.as_ref());
-        self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
+        self.packets.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.packets())))
     }
 
     #[inline]

@@ -28,7 +28,7 @@ impl Book {
             let start = book.bytes.len();
             for (name, value) in [
                 (":method", exchange.method),
-                (":scheme", "http"),
+                (":scheme", if config.tls.is_some() { "https" } else { "http" }),
                 (":authority", &authority),
                 (":path", exchange.path),
             ] {

@@ -16,6 +16,7 @@ use crate::h2::Client;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::template::Template;
+use crate::tls::secure::Secure;
 
 /// Time limit of a close that the server announced.
 const LINGER_NS: u64 = 1_000_000_000;
@@ -80,8 +81,14 @@ pub(crate) struct Session<'p> {
     window: Window,
     /// The end of sending: that of the window, or later.
     stop_ns: u64,
+    /// Without it, bytes are sent and received as they are.
+    secure: Option<Secure>,
     /// Of each slot, the bytes to write that are not in the request book.
     outputs: Vec<Vec<u8>>,
+    /// Plain bytes of one piece of input.
+    plain: Vec<u8>,
+    /// Frames that TLS is to seal.
+    frames: Vec<u8>,
     /// Open loop only: the requests that are due.
     backlog: Option<Backlog>,
     /// Slots that wait for a request, longest first; some entries may be out of date.
@@ -130,7 +137,10 @@ impl<'p> Session<'p> {
             templates: plan.blank_templates(),
             window: Window::NOT_YET,
             stop_ns: u64::MAX,
+            secure: plan.tls.as_ref().map(|client| Secure::new(client, slots)),
             outputs: vec![Vec::new(); slots],
+            plain: Vec::new(),
+            frames: Vec::new(),
             backlog,
             idle: VecDeque::with_capacity(slots),
             to_open: VecDeque::with_capacity(slots),
@@ -227,7 +237,7 @@ impl<'p> Session<'p> {
 
     /// True if [`Session::connected`] asks to write bytes before there is a request.
     pub(crate) fn speaks_first(&self) -> bool {
-        self.is_http2()
+        self.is_http2() || self.secure.is_some()
     }
 
     pub(crate) fn window(&self) -> Window {

@@ -1,5 +1,6 @@
 //! The life of a request: it is due, assigned to a connection, sent, and ended in one class.
 
+use super::events::REQUEST_TIMEOUT;
 use super::{Action, LEAST_GAP_NS, Session};
 use crate::backlog::Backlog;
 use crate::classes::{Class, MalformedKind};
@@ -87,7 +88,11 @@ impl Session<'_> {
         let range = self.plan.book.range(first, count);
         let measured = self.is_measured(now_ns);
         self.tallies[usize::from(measured)].bytes_out += range.len() as u64;
-        Action::Send(range)
+        let Some(secure) = &mut self.secure else { return Action::Send(range) };
+        match secure.seal(slot, self.plan.book.bytes(range), &mut self.outputs[slot]) {
+            true => Action::Flush,
+            false => self.write_failed(slot, now_ns),
+        }
     }
 
     /// Ends the oldest request in flight, whose response is complete.
@@ -115,6 +120,7 @@ impl Session<'_> {
         now_ns: u64,
     ) {
         let connection = &mut self.connections[slot];
+        let is_reused = connection.served > 1;
         connection.responses += u64::from(flight.measured);
         connection.answered = true;
         self.count_end(flight, cycle_ns);
@@ -123,6 +129,8 @@ impl Session<'_> {
         let mut class = answer.comparison.class();
         if class == Class::Status {
             *tally.status_codes.entry(answer.status).or_default() += 1;
+            let closes_idle = answer.status == REQUEST_TIMEOUT && answer.closes;
+            self.stats.stale_reuse += u64::from(closes_idle && is_reused);
         }
         if class == Class::Ok && !solicited {
             class = Class::Unsolicited;

@@ -5,6 +5,9 @@ use crate::classes::{Class, MalformedKind};
 use crate::connection::State;
 use crate::h2::{Ended, Event};
 
+/// More is sealed when less than this waits to be sent.
+const ENOUGH_SEALED_BYTES: usize = 256 * 1024;
+
 impl Session<'_> {
     #[inline]
     pub(super) fn is_http2(&self) -> bool {
@@ -14,18 +17,35 @@ impl Session<'_> {
     /// The output of a slot is written: adds more of long bodies to it; false if there is none.
     #[inline]
     pub(crate) fn refill_output(&mut self, slot: usize, now_ns: u64) -> bool {
-        self.is_http2() && self.flush(slot, now_ns) == Action::Flush
+        // Before that, there is a handshake of TLS at most.
+        let is_open = self.connections[slot].state == State::Open;
+        self.is_http2() && is_open && self.flush(slot, now_ns) == Action::Flush
     }
 
     /// Adds what a connection has to send to the output of its slot, unless a lot waits there.
     fn flush(&mut self, slot: usize, now_ns: u64) -> Action {
         let Some(book) = &self.plan.http2 else { return Action::Wait };
         let output = &mut self.outputs[slot];
-        let before = output.len();
-        self.clients[slot].write_output(book, output);
+        let waiting = output.len();
+        let written = match &mut self.secure {
+            None => {
+                self.clients[slot].write_output(book, output);
+                output.len() - waiting
+            }
+            // Records are sealed in the order of their sending, so what waits is not added to.
+            Some(_) if waiting >= ENOUGH_SEALED_BYTES => 0,
+            Some(secure) => {
+                let frames = &mut self.frames;
+                frames.clear();
+                self.clients[slot].write_output(book, frames);
+                if !frames.is_empty() && !secure.seal(slot, frames, output) {
+                    return self.write_failed(slot, now_ns);
+                }
+                frames.len()
+            }
+        };
         let measured = self.is_measured(now_ns);
-        let added = (self.outputs[slot].len() - before) as u64;
-        self.tallies[usize::from(measured)].bytes_out += added;
+        self.tallies[usize::from(measured)].bytes_out += written as u64;
         if self.outputs[slot].is_empty() { Action::Wait } else { Action::Flush }
     }
 
@@ -202,9 +222,9 @@ impl Session<'_> {
     /// Ends all requests of a slot at the end of a load. True if the driver must close it.
     pub(super) fn finish_streams(&mut self, slot: usize, now_ns: u64) -> bool {
         let state = self.connections[slot].state;
-        if state == State::Opening && self.is_overdue(slot, now_ns) {
-            self.open_failed(slot, libc::ETIMEDOUT, now_ns);
-            return true;
+        let is_opening = matches!(state, State::Opening | State::Handshaking);
+        if is_opening && self.is_overdue(slot, now_ns) {
+            return self.timed_out(slot, now_ns) == Action::Close;
         }
         if self.clients[slot].in_flight() == 0 {
             return false;
@@ -228,7 +248,7 @@ impl Session<'_> {
     pub(super) fn is_stream_overdue(&self, slot: usize, now_ns: u64) -> bool {
         let connection = &self.connections[slot];
         let since_ns = match connection.state {
-            State::Opening => Some(connection.since_ns),
+            State::Opening | State::Handshaking => Some(connection.since_ns),
             _ => self.clients[slot].oldest_sent_ns(),
         };
         since_ns.is_some_and(|since_ns| now_ns.saturating_sub(since_ns) >= self.timeout_ns)

@@ -77,6 +77,32 @@ fn loss_on_a_fresh_connection_is_not_stale_reuse() {
     assert_eq!(session.stats.stale_reuse, 1);
 }
 
+/// Bug: a server that says that it closes an idle connection failed the gate `errors`.
+#[test]
+fn request_timeout_on_an_idle_connection_is_a_close_by_the_server() {
+    let idle_close =
+        "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let plan = plan(&[]);
+    let mut session = closed(&plan, 1);
+    let mut counts = |input: &str| {
+        connect(&mut session, LOAD - 2);
+        session.received(0, input.as_bytes(), LOAD - 1, false);
+        let stats = std::mem::take(&mut session.stats);
+        (stats.unsolicited_idle, stats.closed_by_server, classes(&session))
+    };
+    assert_eq!(counts(idle_close), (0, 1, vec![]));
+    assert_eq!(counts("HTTP/1.1 408 Request Timeout\r\n\r\n"), (0, 1, vec![]));
+    assert_eq!(counts("HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\r\n"), (1, 0, vec![]));
+    assert_eq!(counts("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), (1, 0, vec![]));
+    // One that crosses a request is its answer, as a close that crosses one is its loss.
+    connect(&mut session, MEASURE);
+    for (input, stale) in [(ANSWER, 0), (idle_close, 1)] {
+        session.received(0, input.as_bytes(), MEASURE + 1, false);
+        assert_eq!(session.stats.stale_reuse, stale);
+    }
+    assert_eq!(classes(&session), [(Class::Ok, 1), (Class::Status, 1)]);
+}
+
 #[test]
 fn unsolicited_bytes_count_against_the_response_before_them() {
     let plan = plan(&["--pipeline", "2", "--requests-per-connection", "2"]);

@@ -13,4 +13,5 @@ mod parser;
 mod phases;
 mod responses;
 mod splits;
+mod tls;
 mod virtual_time;

@@ -31,7 +31,7 @@ fn run() -> Run {
         processes: 1,
         tallies: Default::default(),
         stats: ConnectionStats::default(),
-        losses: None,
+        packets: None,
         gathered: Gathered::default(),
         responses: Vec::new(),
         answered: 0,
@@ -66,6 +66,7 @@ fn document(args: &[&str], run: &Run) -> Document {
         framing: "length",
         closes_unannounced: false,
         allowed_streams: None,
+        tls: None,
     };
     let phase = Phase { name: "preflight", start_ns: 0, end_ns: 1 };
     report::of_run(&config(args), &preflight, Some(phase), run)
@@ -206,6 +207,23 @@ fn summary_has_everything_that_decides_the_exit_code() {
     ] {
         assert!(text.contains(line), "no {line:?} in\n{text}");
     }
+}
+
+/// Bug: the summary counted differences and did not say what was expected, nor the way out.
+#[test]
+fn summary_says_what_was_expected_and_how_to_accept_bodies_that_vary() {
+    let varied = tally(&[(Class::Ok, 1), (Class::BodyLength, 5)]);
+    let run = Run { tallies: [Tally::default(), varied], ..run() };
+    let mut document = document(&["-c", "1"], &run);
+    let text = summary::of(&document);
+    assert!(text.contains("\n  expected: status 200, a body of 2 bytes\n"), "{text}");
+    assert!(text.contains("if they may vary: --any-body"), "{text}");
+    let part = document.expected.as_mut().expect("the preflight succeeded");
+    (part.body_bytes, part.content_type) = (None, "text/plain".to_owned());
+    document.classes.insert("body_length".to_owned(), 0);
+    let text = summary::of(&document);
+    let line = "\n  expected: status 200, text/plain, any body\n";
+    assert!(text.contains(line) && !text.contains("--any-body"), "{text}");
 }
 
 /// Bug: the calibration was only shown if the client was the limit.

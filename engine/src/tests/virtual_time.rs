@@ -108,6 +108,7 @@ fn plan(pace: Pace) -> Plan {
         headers: Vec::new(),
         body: Vec::new(),
         expect: Expect::default(),
+        tls: None,
         workload: None,
         sources: Vec::new(),
         backend: None,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::common::null_server::NullServer;
 use crate::common::resident::{Resident, assert_all_ok, number, sent};
 use crate::common::schema::assert_follows_schema;
+use crate::common::tls::Ca;
 use crate::common::{GOOD, assert_all_in, class, classes, engine, load};
 use serde_json::Value;
 
@@ -141,6 +142,22 @@ fn counts_equal_those_of_the_server() {
         assert!(counts["connections"].as_u64().unwrap() > opened, "{args:?}");
         assert_eq!(document["expected"]["framing"], "frames");
         assert_eq!(document["http2"]["allowed_streams"], 1000);
+    }
+}
+
+/// ALPN chooses HTTP/2, also for a server of both.
+#[test]
+fn counts_equal_those_of_the_server_over_tls() {
+    let ca = Ca::new();
+    let [cert, key] = ca.leaf(&["localhost", "127.0.0.1"], 2100);
+    let body = "b".repeat(50_000);
+    for args in [&["--streams", "5"][..], &["--rate", "500"], &["--close"], &["--body", &body]] {
+        let server = NullServer::start_with(&["--cert", &cert, "--key", &key]);
+        let url = server.url.replacen("http:", "https:", 1);
+        let (document, _) = load(&url, &[&["--http2", "--cacert", &ca.file()], args].concat());
+        assert_all_in(&document, "ok", server.end()["answered"].as_u64().unwrap() - 1);
+        assert!(document["tls"]["handshakes"].as_u64() > Some(0), "{}", document["tls"]);
+        assert_follows_schema(&document, "document");
     }
 }
 

@@ -193,9 +193,9 @@ fn loads_unix_sockets() {
     let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
     assert_all_in(&document, "ok", scheduled);
     assert_eq!(document["connections"]["served"], 3);
-    let keys = ["retransmits", "spurious_retransmits", "out_of_order"];
-    let lost = keys.map(|key| &document["connections"][key]);
-    assert_eq!(lost, [&Value::Null; 3], "the kernel has no count");
+    let keys = ["retransmits", "spurious_retransmits", "out_of_order", "packets_in", "packets_out"];
+    let counts = keys.map(|key| &document["connections"][key]);
+    assert_eq!(counts, [&Value::Null; 5], "the kernel has no count");
 }
 
 /// A listen queue of one drops the other connects, which are sent again after a second.
@@ -205,6 +205,11 @@ fn counts_the_segments_that_were_sent_again() {
     for args in [&[][..], &["--close"], &["--requests-per-connection", "7"], &["-t", "2"]] {
         let (document, _) = load(&calm.url(), args);
         assert_eq!(document["connections"]["retransmits"], 0, "{args:?}");
+        let count = |part: &str, key: &str| document[part][key].as_u64().unwrap();
+        let answers = count("requests", "scheduled");
+        for (key, least) in [("data_packets_in", answers), ("packets_out", answers)] {
+            assert!(count("connections", key) >= least, "{args:?} {key}");
+        }
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     // SAFETY: no pointers are passed; listening again only sets the length of the queue.

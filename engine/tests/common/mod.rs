@@ -4,6 +4,7 @@
 pub(crate) mod null_server;
 pub(crate) mod resident;
 pub(crate) mod schema;
+pub(crate) mod tls;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

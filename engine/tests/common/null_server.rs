@@ -13,8 +13,13 @@ pub(crate) struct NullServer {
 
 impl NullServer {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    pub(crate) fn start_with(options: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
             .args(["--null-server", "0"])
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

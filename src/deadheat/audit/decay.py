@@ -10,7 +10,7 @@ from deadheat.audit.replay import Replay, ReplayedContender
 from deadheat.audit.sections import heading
 from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.formats.tables import Column, column
-from deadheat.stats.trend import Trend, trend
+from deadheat.stats.repetitions import Trend, trend
 from deadheat.store import Store, read_run
 from deadheat.store.rows import StoredTrial
 

@@ -42,6 +42,7 @@ def heading(replay: Replay) -> list[str]:
     """What was run, when and where, in lines."""
     lines = [
         replay.protocol.label,
+        *_lengths(replay),
         f"run {replay.run_id}, {replay.started_at}, {replay.state}",
         *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
@@ -51,6 +52,19 @@ def heading(replay: Replay) -> list[str]:
     if replay.links and replay.is_one_machine:
         lines.append(SAME_MACHINE)
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
+
+
+def _lengths(replay: Replay) -> Iterator[str]:
+    """How long the trials were, and the levels that have no result."""
+    protocol = replay.protocol
+    scaled = f", {protocol.duration_scale:g} of the published length"
+    yield f"trials of {protocol.duration_s:g} s{scaled if protocol.duration_scale != 1 else ''}"
+    if empty := [
+        f"{level:,}"
+        for level in protocol.connections
+        if not any(contender.rates_at(level) for contender in replay.contenders)
+    ]:
+        yield f"no result at {numbers.listing(empty)} connections"
 
 
 def _sections(audit: Audit) -> Iterator[Section]:

@@ -94,14 +94,17 @@ def in_use(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def alone_with(folder: Path) -> Iterator[None]:
-    """Raises `DeadheatError` if another process is within `in_use`."""
+def alone_with(folder: Path, used: str | None = None) -> Iterator[None]:
+    """Raises `DeadheatError` if another process uses the folder, within `in_use` or here.
+
+    `used` says what it uses; None: the logs and builds.
+    """
     try:
         with _flocked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
             yield
     except BlockingIOError as error:
         raise DeadheatError(
-            f"another deadheat process uses the logs and builds beside {folder}",
+            f"another deadheat process uses {used or f'the logs and builds beside {folder}'}",
             "try again when it has ended",
         ) from error
 

@@ -25,9 +25,8 @@ from deadheat.measure.lifecycle import Instance
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
-from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
-from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking.pairs import PairFits, detectable_ratio
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)

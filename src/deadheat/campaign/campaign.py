@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
@@ -74,8 +75,9 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         listen(Event(remark, trouble=not alone))
     if alone:
         world = replace(world, generator=Several(world.generator, resolved.connections_each))
-    replayed = Conclusion(missing=dict(plan.missing), remarks=resolved.remarks)
-    known = replayed if alone else None
+    known = Conclusion(folder=str(Path.cwd()))
+    if alone:
+        known = known.changed(missing=dict(plan.missing), remarks=resolved.remarks)
     opened = (
         open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None
@@ -129,7 +131,14 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
+    tls = any(contender.speaks_tls for contender in plan.extra)
+    if tls and plan.selections:
+        raise DeadheatError(
+            "servers with TLS and those of the catalog, without it, in one race",
+            "race the servers with https alone",
+        )
+    tls = tls and world.certificates is not None
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine, tls)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

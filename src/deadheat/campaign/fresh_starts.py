@@ -13,7 +13,7 @@ from deadheat.campaign.slice_lengths import FEWEST_INSTANCES, block_s, slice_s
 from deadheat.campaign.standings import Standings
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Fixed, Settle
-from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
+from deadheat.stats.model.measurement_value import Action, Contribution, Cost, contributions
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
 LATER_SHARE = 0.6  # of the first start's time, that a later one takes

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Resumption, StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level

@@ -19,7 +19,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.protocol import Settle
-from deadheat.stats.decision import effort_to_detect
+from deadheat.stats.ranking.decision import effort_to_detect
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 

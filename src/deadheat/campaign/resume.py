@@ -22,7 +22,7 @@ from deadheat.protocol import (
     Settle,
     SliceProtocol,
 )
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.conclusion import DecidedPair
 from deadheat.store.rows import StoredContender
@@ -174,7 +174,7 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
 
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
     """
-    run = read_run(store, run_id)
+    run = read_run(store, run_id, with_secrets=True)
     if run.command[1:2] != ("run",) or run.conclusion.imported is not None:
         raise DeadheatError(
             f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN

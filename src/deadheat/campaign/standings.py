@@ -13,19 +13,16 @@ from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
 from deadheat.protocol import Fixed, Settle, SliceProtocol
-from deadheat.stats.alpha_spending import Looks
-from deadheat.stats.change import Change, Outcome
-from deadheat.stats.counted_slices import count_slices, slices_of
-from deadheat.stats.decision import Outlook, Verdict
-from deadheat.stats.known_interval import without_interval
-from deadheat.stats.model_ranking import pair_fits, rank_from_model
-from deadheat.stats.modeled import modeled_names
-from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Decided, Pair, Ranking
-from deadheat.stats.rate_matrix import Place
-from deadheat.stats.single_rate import is_known
-from deadheat.stats.slice_columns import SliceTable
-from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.counted_slices import count_slices, slices_of
+from deadheat.stats.model.slice_columns import SliceTable, modeled_names
+from deadheat.stats.model.slice_model import ModelFit, fit_slices
+from deadheat.stats.ranking.alpha_spending import Looks
+from deadheat.stats.ranking.change import Change, Outcome
+from deadheat.stats.ranking.decision import Outlook, Verdict
+from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.ranking.pairs import PairFits
+from deadheat.stats.ranking.ranks import Decided, Pair, Ranking, without_interval
+from deadheat.stats.ranking.rate_matrix import Place, is_known
 from deadheat.store import TrialRecord
 from deadheat.store.slices import TrialSlices, columns_of
 from deadheat.workload import Level

@@ -55,21 +55,21 @@ class Catalog:
         return self.servers.get(name) or self.shipped.get(name)
 
 
-def find_root(given: str | None = None) -> Path:
+def find_root(given: str | None = None, here: Path | None = None) -> Path:
     """The folder that holds `servers/`: the first layer. What it lacks is that of the shipped one.
 
-    Searched in order: `given` (the flag), DEADHEAT_CATALOG, the current folder and its parents,
-    the checkout of this package, the copy in the installed package. Raises `DeadheatError`, also
-    for a folder that is found but that another user owns or can write.
+    Searched in order: `given` (the flag), DEADHEAT_CATALOG, `here` (the current folder) and its
+    parents, the checkout of this package, the copy in the installed package. Raises
+    `DeadheatError`, also for a folder that is found but that another user owns or can write.
     """
     if given is not None or "DEADHEAT_CATALOG" in os.environ:
         place = Path(given or os.environ["DEADHEAT_CATALOG"]).resolve()
         if not (place / "servers").is_dir():
-            raise DeadheatError(
+            raise UsageFault(
                 f"no servers/ in {place}", "--catalog DIR is the folder that contains servers/"
             )
         return place
-    here, shipped = Path.cwd(), shipped_root()
+    here, shipped = here or Path.cwd(), shipped_root()
     for place in (here, *here.parents):
         if place == shipped or not any((place / "servers").glob("*/server.toml")):
             continue

@@ -1,7 +1,9 @@
 """The keys of `server.toml` and `recipes/*.toml`. Unknown keys are rejected."""
 
+import datetime
 import re
 import signal
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -35,6 +37,11 @@ def _variable(value: str) -> str:
     if not value or "=" in value:
         raise ValueError("expected the name of a variable, not empty and without =")
     return _without_nul(value)
+
+
+def _date(value: str) -> str:
+    datetime.date.fromisoformat(value)  # its ValueError says what is wrong
+    return value
 
 
 def _command(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -160,6 +167,8 @@ class Manifest(Strict):
     slow_start: bool = False  # allow a longer search for the steady state
     verified: str | None = None  # how it was verified, if no package registry has what it needs
     version: Version
+    support: dict[Text, Annotated[str, AfterValidator(_date)]] = Field(default={})
+    """Part of a version, such as `6.1` or `PyPy 7.3` -> the last day of its upstream's support."""
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: BuildRules = BuildRules()
     start: StartRules
@@ -186,3 +195,19 @@ class Manifest(Strict):
         if "default" in self.settings:
             raise ValueError("settings.default is reserved for [start]: use another name")
         return self
+
+
+def ended_support(
+    support: Mapping[str, str], version: str | None, at: datetime.date
+) -> dict[str, str]:
+    """The lines of `support` that a version belongs to and that had ended by then.
+
+    A line that is a number begins the version; another, such as `PyPy 7.3`, may be anywhere in it.
+    """
+    ended = {}
+    for line, until in support.items():
+        before = "^" if line[:1].isdigit() else r"(?<!\w)"
+        found = re.search(rf"{before}{re.escape(line)}(?!\w)", version or "")
+        if found and datetime.date.fromisoformat(until) < at:
+            ended[line] = until
+    return ended

@@ -14,6 +14,51 @@ from deadheat.errors import DeadheatError, UsageFault
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LINE = re.compile(r'^name = ".*"$', re.MULTILINE)
 FACTS = ("notes", "verified")  # keys that are about one server only
+GO = """package main
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"os"
+)
+
+func main() {
+	http.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "Hello, World!")
+	})
+	log.Fatal(http.ListenAndServe(os.Args[1], nil))
+}
+"""
+NODE = """import cluster from "node:cluster";
+import http from "node:http";
+
+const [host, port, workers] = process.argv.slice(2);
+const answer = (request, response) => {
+  if (request.method !== "GET" || request.url !== "/") return response.writeHead(404).end();
+  response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": 13 });
+  response.end("Hello, World!");
+};
+
+if (cluster.isPrimary && workers > 1) for (let n = 0; n < workers; n++) cluster.fork();
+else http.createServer(answer).listen({ host, port, backlog: 4096 });
+"""
+PYTHON = """BODY = b"Hello, World!"
+HEADERS = [(b"content-type", b"text/plain"), (b"content-length", b"13")]
+
+
+async def app(scope, receive, send):
+    found = (scope["method"], scope["path"]) == ("GET", "/")
+    start = {"status": 200, "headers": HEADERS} if found else {"status": 404}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": BODY if found else b""})
+"""
+HELLO = {  # the server that is copied, the files that are written instead, and those left out
+    "go": ("go-net-http", {"main.go": GO, "go.mod": "module hello\n\ngo 1.25.0\n"}, {"go.sum"}),
+    "node": ("node-http", {"server.mjs": NODE}, set[str]()),
+    "python": ("python-uvicorn", {"app.py": PYTHON}, {"page.html"}),
+}
 TABLES = ("[settings.", "[[published]]")  # likewise
 
 
@@ -29,11 +74,12 @@ def root_for_new(catalog_root: Path, named: str | None) -> Path:
     return catalog_root if here.is_relative_to(catalog_root) else here
 
 
-def copy_server(source: Server, name: str, root: Path) -> Path:
+def copy_server(source: Server, name: str, root: Path, hello: str | None = None) -> Path:
     """Copy `source` to `servers/NAME` of the catalog in `root`; returns that folder.
 
     The manifest gets the new name, and loses what is about the original only: notes, settings and
-    published rows. A recipe that deadheat does not ship is copied, too.
+    published rows. A recipe that deadheat does not ship is copied, too. With `hello`, a key of
+    `HELLO`, the application is the smallest one, which answers no workload but hello.
     Raises `DeadheatError` if the name is invalid or taken, or the folder cannot be written.
     """
     if not NAME.fullmatch(name):
@@ -51,7 +97,12 @@ def copy_server(source: Server, name: str, root: Path) -> Path:
                 shutil.copy(recipe, root / "recipes")
         copy_folder(source.folder, folder)
         manifest = folder / "server.toml"
-        text = without_facts(manifest.read_text("utf-8"))
+        text = without_facts(manifest.read_text("utf-8"), FACTS + (("workloads",) if hello else ()))
+        _, files, left_out = HELLO[hello] if hello else ("", dict[str, str](), set[str]())
+        for file in left_out:
+            (folder / file).unlink()
+        for file, content in files.items():
+            (folder / file).write_text(content, encoding="utf-8")
         renamed = NAME_LINE.sub(f'name = "{name}"', text, count=1)
         manifest.write_text(renamed, encoding="utf-8")
     except OSError as error:
@@ -62,10 +113,10 @@ def copy_server(source: Server, name: str, root: Path) -> Path:
     return folder
 
 
-def without_facts(manifest: str) -> str:
+def without_facts(manifest: str, facts: tuple[str, ...] = FACTS) -> str:
     """The text of the manifest without what is about one server only."""
     top, *tables = re.split(r"(?m)^(?=\[)", manifest)
-    entries = (entry for entry in _entries(top) if not entry.startswith(FACTS))
+    entries = (entry for entry in _entries(top) if not entry.startswith(facts))
     kept = (table for table in tables if not table.startswith(TABLES))
     return "".join([*entries, *kept]).rstrip() + "\n"
 

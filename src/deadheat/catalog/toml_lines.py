@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import UsageFault
 from deadheat.foreign_file import read_bytes
 from deadheat.foreign_text import escaped
 
@@ -43,7 +43,7 @@ _EXPECTED = {
 }
 
 
-class FileFault(DeadheatError):
+class FileFault(UsageFault):
     """One or more faults in a TOML file, one on a line: `file:line: key: what was expected`."""
 
 

@@ -34,7 +34,7 @@ GROUPS = {
     },
     "Pages and files": {
         "serve": "Show the stored runs as web pages, also a run in progress.",
-        "board": "Write the board: servers by workloads, as static pages.",
+        "board": "Race all servers, or write the board: servers by workloads.",
         "export": "Write a run to a bundle: one file with all its data.",
         "import": "Add the runs of a bundle to the store.",
     },

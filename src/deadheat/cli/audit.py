@@ -25,7 +25,7 @@ from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.stored import command_line, stored, write_output
 from deadheat.cli.values import Number
 from deadheat.console import fit
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
@@ -132,7 +132,7 @@ def command(
     name, run = (*words, None, None)[:2]
     root = find_root(catalog)
     if name is None and table is None:
-        raise DeadheatError(
+        raise UsageFault(
             "missing argument NAME: expected a replay protocol, or the FILE of a board",
             f"available: {', '.join(_replays(root))}",
         )
@@ -230,7 +230,7 @@ def _replay_of(store: Store, root: Path, name: str, prefix: str | None) -> Repla
         return load_replay(store, _last_run(store, root, name))
     replay = load_replay(store, find_run(store, prefix))
     if replay.protocol.name != name:
-        raise DeadheatError(
+        raise UsageFault(
             f"run {replay.run_id} is of protocol {replay.protocol.name}, not {name}",
             f"deadheat audit {replay.protocol.name} {replay.run_id}",
         )
@@ -249,7 +249,7 @@ def _published(root: Path, replay: Replay) -> tuple[PublishedFigures, PublishedF
     """The figures that a replay repeats, and the single repetitions if they are published."""
     origin = replay.protocol.origin
     if origin is None:
-        raise DeadheatError(
+        raise UsageFault(
             f"run {replay.run_id} is of protocol {replay.protocol.name}, which is not a replay",
             "compare it with a table of your own: --import FILE.csv",
         )

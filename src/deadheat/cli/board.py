@@ -1,4 +1,4 @@
-"""`deadheat board`: all servers by all workloads, as static pages."""
+"""`deadheat board`: races all servers, and shows them by all workloads as static pages."""
 
 import functools
 import shlex
@@ -12,6 +12,7 @@ from deadheat import numbers
 from deadheat.build.image import bootstrap_lines
 from deadheat.catalog import Catalog, find_root, load_catalog
 from deadheat.cli import SUMMARIES
+from deadheat.cli.board_race import race
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import FOLDER, store_option
 from deadheat.cli.stored import command_line, stored
@@ -30,8 +31,12 @@ from deadheat.store.listing import run_ids
 def command() -> None:
     """\b
     Examples:
+      deadheat board race --install --budget 8h
       deadheat board write -o board
     """
+
+
+command.add_command(race)
 
 
 @command.command("write", cls=Command)
@@ -71,9 +76,9 @@ def write(
     neighbors or of servers of one language. The pages need no network.
 
     RUNS are bundles, folders of bundles, or ids or unique prefixes of stored runs; the default is
-    every stored run. Together they are one edition: each may hold some of the servers or workloads,
-    and later builds of a server replace earlier ones. A second board in the same folder replaces
-    the first.
+    every stored run. Together they are one edition: each may hold some of the servers or workloads.
+    All runs of one build of a server count; a newer build replaces the older ones. A second board
+    in the same folder replaces the first.
 
     \b
     Examples:
@@ -82,15 +87,9 @@ def write(
       deadheat board write november/ --before october/ -o board
       deadheat board write -o board --url https://example.org/board
     """
-    board = BoardFolder(
-        output,
-        url,
-        functools.partial(png, zoom=1) if url else None,
-        _bootstraps(),
-        shlex.join(command_line()),
-    )
-    earlier = {_edition_name(each): _sources((each,), store_path) for each in before}
-    edition = write_board(board, _sources(runs, store_path), earlier)
+    board = board_folder(output, url, command_line())
+    earlier = {_edition_name(each): sources((each,), store_path) for each in before}
+    edition = write_board(board, sources(runs, store_path), earlier)
     counts = [
         numbers.count(len(edition.servers), "server"),
         numbers.count(len(edition.levels), "workload"),
@@ -100,6 +99,20 @@ def write(
     echo(f"{output / 'index.html'}: {numbers.listing(counts)}")
     for run_id, why in edition.left_out.items():
         echo(f"run {run_id} is left out: {why}", err=True)
+    for older in board.editions[1:]:
+        if where := edition.elsewhere(older):
+            echo(f"{older.name} was measured on another machine: {where}", err=True)
+
+
+def board_folder(output: Path, url: str | None, command: Sequence[str]) -> BoardFolder:
+    """The folder of a board that `command` writes, with pictures where it has an address."""
+    return BoardFolder(
+        output,
+        url,
+        functools.partial(png, zoom=1) if url else None,
+        _bootstraps(),
+        shlex.join(command),
+    )
 
 
 def _edition_name(source: str) -> str:
@@ -120,7 +133,7 @@ def _bootstrap(catalog: Catalog | None, name: str) -> Bootstrap:
     return Bootstrap(*bootstrap_lines(server)) if server else Bootstrap()
 
 
-def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str]]:
+def sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str]]:
     """Each run with an open store that has it."""
     if not runs:
         with stored(store_path) as store:

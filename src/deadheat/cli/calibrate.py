@@ -102,7 +102,11 @@ def command(
         echo_json(result.to_json())
     else:
         for line in lines(result):
-            echo(textwrap.fill(line, WIDTH, subsequent_indent=" " * TOPIC_WIDTH))
+            echo(
+                textwrap.fill(
+                    line, WIDTH, subsequent_indent=" " * TOPIC_WIDTH, break_on_hyphens=False
+                )
+            )
     sys.exit(_exit_code(result))
 
 

@@ -21,7 +21,7 @@ from deadheat.report.model.runs import find_run
     "run",
     section=Topic.STORED_RUNS,
     metavar="RUN",
-    help="Take FIRST and SECOND as two contenders of this run.",
+    help="Run whose contenders FIRST and SECOND name; without it, they are runs.",
 )
 @store_option
 @json_option

@@ -7,7 +7,7 @@ from deadheat.catalog import selection
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.help import listed
 from deadheat.cli.options import base_image_option, catalog_option, complete_servers, setting_option
-from deadheat.errors import DeadheatError
+from deadheat.errors import UsageFault
 from deadheat.output import echo
 
 
@@ -29,6 +29,6 @@ def command(server: str, setting: str, base_image: str | None, catalog: str | No
     chosen = chosen_servers(open_catalog(catalog), (server,))
     if len(chosen) != 1:
         names = ", ".join(each.name for each in chosen)
-        raise DeadheatError(f"{server}: expected one server, got {names}", "name one of them")
+        raise UsageFault(f"{server}: expected one server, got {names}", "name one of them")
     text = containerfile(selection(chosen[0], setting), base_image or BASE_IMAGE)
     echo(text, newline=False)

@@ -110,7 +110,11 @@ def _print(findings: Sequence[Finding]) -> None:
         out.print(line, soft_wrap=True)
         if finding.level != "ok":
             meaning = textwrap.fill(
-                finding.meaning, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT
+                finding.meaning,
+                WIDTH,
+                initial_indent=INDENT,
+                subsequent_indent=INDENT,
+                break_on_hyphens=False,
             )
             out.print(Text(meaning), soft_wrap=True)
         if finding.command is not None:

@@ -43,6 +43,7 @@ from deadheat.cli.stored import require_another, warn_of_running_runs
 from deadheat.cli.values import Duration
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
+from deadheat.events import Listener
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
@@ -185,7 +186,7 @@ def _over_links(plan: Plan, execution: Execution, catalog: Catalog) -> str:
     """Carry out the plan; go on with the rest of the run each time that a lost link is back."""
     while True:
         try:
-            return _carry_out(plan, execution)
+            return carry_out(plan, execution)
         except LinkLost as lost:
             if lost.run_id is None:
                 raise
@@ -201,8 +202,15 @@ def _over_links(plan: Plan, execution: Execution, catalog: Catalog) -> str:
             plan = rest_of_run(execution.store_path, lost.run_id, catalog)
 
 
-def _carry_out(plan: Plan, execution: Execution) -> str:
-    """Run the plan until its end or until a link is lost; returns the id of the run."""
+def carry_out(
+    plan: Plan,
+    execution: Execution,
+    heard_as: Callable[[Listener], Listener] = lambda listen: listen,
+) -> str:
+    """Run the plan until its end or until a link is lost; returns the id of the run.
+
+    `heard_as` changes what the progress view hears.
+    """
     limits, isolate, runtime = execution.limits, execution.isolate, execution.runtime
     protocol, origin = plan.protocol, plan.protocol.origin
     with (
@@ -225,7 +233,7 @@ def _carry_out(plan: Plan, execution: Execution) -> str:
             install_missing(host, [chosen.server for chosen in plan.selections])
         require_quiet(world, execution.wait_quiet_s, _asker())
         with progress_view() as listen:
-            return conduct(plan, world, store, builder, listen)
+            return conduct(plan, world, store, builder, heard_as(listen))
 
 
 def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:

@@ -163,7 +163,7 @@ def _print_row(
         return
     left = sum(widths) + len(GAP) * len(widths)
     indent = left if width - left >= STATE_WIDTH_LEAST else min(len(GAP), width - 1)
-    parts = textwrap.wrap(state, max(width - indent, 1)) or [""]
+    parts = textwrap.wrap(state, max(width - indent, 1), break_on_hyphens=False) or [""]
     if indent < left:
         for part in _folded(line.rstrip(), width):
             echo(part)

@@ -16,6 +16,7 @@ from deadheat.cli.options import FILE, base_image_option
 from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import without_secrets
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
@@ -171,13 +172,15 @@ protocol_options = grouped(
         "--repetitions",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Measure each server this many times, instead of until the order is settled.",
+        help="Measure each server this many times in all, however long it takes, instead of "
+        "until the order is settled.",
     ),
     flag(
         "--invocations",
         section=Topic.MEASUREMENT,
         type=Number(),
-        help="Start each server anew this many times; each start is measured repeatedly.",
+        help="Number of fresh starts of each server, over which its measurements are spread.  "
+        "[default: 4 in settle]",
     ),
     flag(
         "--duration-scale",
@@ -197,7 +200,7 @@ protocol_options = grouped(
         "--asleep",
         section=Topic.MEASUREMENT,
         is_flag=True,
-        help="Let idle CPUs sleep during a race, as they do in daily use.  "
+        help="Let idle CPUs sleep, as in daily use; rates then vary more.  "
         "[default: kept awake in settle]",
     ),
 )
@@ -220,6 +223,9 @@ def _own(options: Options) -> OwnServers:
         path=options.pop("path"),
         any_body=options.pop("any_body"),
         request=request,
+        elsewhere=options.get("server_host") is not None,
+        cacert=options.pop("cacert", None),
+        insecure=options.pop("insecure", False),
     )
 
 
@@ -227,7 +233,8 @@ def _words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise DeadheatError(f"--command {command!r}: {error}", "quote it as in a shell") from error
+        shown = without_secrets([command])[0][0]
+        raise DeadheatError(f"--command {shown!r}: {error}", "quote it as in a shell") from error
     if not words:
         raise DeadheatError("--command: it is empty", "expected one such as './server {port}'")
     return words
@@ -311,6 +318,18 @@ own_servers_options = grouped(
         multiple=True,
         metavar="NAME",
         help="Name of a server of your own: a name each, in their order, those of URLs last.",
+    ),
+    flag(
+        "--cacert",
+        section=Topic.SERVERS,
+        type=FILE,
+        help="File with the CA of --url https://...  [default: those of the system]",
+    ),
+    flag(
+        "--insecure",
+        section=Topic.SERVERS,
+        is_flag=True,
+        help="Trust any certificate of --url https://...",
     ),
     *_REQUEST_FLAGS,
 )

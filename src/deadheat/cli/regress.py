@@ -23,7 +23,7 @@ from deadheat.cli.race_options import (
     revision_limit_options,
 )
 from deadheat.cli.stored import command_line, require_another, warn_of_running_runs
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, Unmeasurable, UsageFault
 from deadheat.events import Listener
 from deadheat.host import Limits
 from deadheat.measure.hosts import Hosts, world_on
@@ -42,7 +42,7 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.change import Outcome
+from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
 
@@ -242,7 +242,7 @@ def _asking_slower(protocol: SliceProtocol) -> SliceProtocol:
 
 def _require_command(commands: Sequence[Sequence[str]]) -> None:
     if not any("{port}" in part for command in commands for part in command):
-        raise DeadheatError(
+        raise UsageFault(
             "missing start command: expected a command behind `--`, with {port} for the port",
             "deadheat regress --base main -- ./my-server --port {port}",
         )

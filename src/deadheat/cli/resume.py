@@ -1,14 +1,14 @@
 """`deadheat resume`: continues a stored run, or gives it more time."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from deadheat.campaign.campaign import Plan
 from deadheat.campaign.resume import load_unfinished
-from deadheat.catalog import Catalog
-from deadheat.cli.choice import open_catalog
+from deadheat.catalog import Catalog, find_root, load_catalog
 from deadheat.cli.execution import (
     NEW_RUN,
     Execution,
@@ -26,8 +26,8 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import read_run
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
@@ -81,7 +81,7 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
       deadheat resume b837 --server-host lab@192.168.10.10
     """
     execution.require_sense()
-    catalog = open_catalog(execution.catalog or _catalog_of(execution.store_path, run))
+    catalog = load_catalog(_root_of(execution.catalog, execution.store_path, run))
     if more_s is None:
         plan = resumed_plan(execution.store_path, run, catalog)
     else:
@@ -89,15 +89,23 @@ def command(run: str | None, more_s: float | None, execution: Execution) -> None
     sys.exit(execute(plan, execution, catalog))
 
 
-def _catalog_of(store_path: Path, wanted: str | None) -> str | None:
-    """The catalog that the run's command line named; None if it named none that is still there."""
+def _root_of(given: str | None, store_path: Path, wanted: str | None) -> Path:
+    """The catalog as the run's command found it, in the folder where it was given."""
     with stored(store_path) as store:
-        words = read_run(store, find_run(store, wanted, with_empty=True)).command
-    for place, word in enumerate(words):
-        option, _, value = word.partition("=")
-        if option == "--catalog":
-            folder = value or "".join(words[place + 1 : place + 2])
-            return folder if Path(folder).is_dir() else None
+        run = read_run(store, find_run(store, wanted, with_empty=True))
+    folder = Path(run.conclusion.folder or ".")
+    named = _option(run.command, "--catalog")
+    if given is None and named is not None and (folder / named).is_dir():
+        given = str(folder / named)
+    return find_root(given, folder if folder.is_dir() else None)
+
+
+def _option(command: Sequence[str], option: str) -> str | None:
+    """The value of an option in a command line; None without it."""
+    for place, word in enumerate(command):
+        name, _, value = word.partition("=")
+        if name == option:
+            return value or "".join(command[place + 1 : place + 2])
         if word == "--":
             break
     return None

@@ -1,7 +1,7 @@
 """`deadheat run`: races servers and ranks them."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from deadheat.campaign.campaign import Plan
 from deadheat.catalog import Catalog, FileFault, Selection, selection
@@ -70,7 +70,7 @@ def command(
         protocol,
         catalog,
         Choice(servers, languages, setting, workers or (None,)),
-        replace(own, elsewhere=execution.hosts.server is not None),
+        own,
         seed,
         LATENCY_S if latency else None,
     )

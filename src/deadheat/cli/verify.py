@@ -1,7 +1,8 @@
 """`deadheat verify`: checks servers and describes how they behave, one per line."""
 
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_f
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -21,26 +22,39 @@ from deadheat.cli.options import (
     setting_option,
 )
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.race_options import host_options, isolate_option, limit_options, runtime_options
+from deadheat.cli.race_options import (
+    host_options,
+    isolate_option,
+    limit_options,
+    own_servers_options,
+    runtime_options,
+    workload_option,
+    workload_values,
+)
 from deadheat.cli.values import Levels
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.host import Limits
 from deadheat.host.fingerprint import Fingerprint
+from deadheat.measure.contender import Contender
 from deadheat.measure.hosts import Hosts, host_of, one_host, world_on
-from deadheat.measure.inspection import Inspection
+from deadheat.measure.inspection import Inspection, inspect_own
 from deadheat.measure.inspections import KeptInspections, inspect_all
+from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.review import Check, review
 from deadheat.output import echo, echo_json
+from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.formats.inspections import line, review_markdown, server_pages, summary
 from deadheat.workload import HELLO, Workload, load_workload
 
 ALL_LEVELS = (10, 100, 1000)
 
 
-@listed("verify")
+@listed("verify", WithCommand)
 @servers_argument
 @language_option
 @setting_option
+@own_servers_options
+@workload_option
 @flag(
     "--all",
     "every_setting",
@@ -90,6 +104,8 @@ def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     setting: str,
+    own: OwnServers,
+    workload: str | None,
     every_setting: bool,
     levels: tuple[int, ...] | None,
     freeze: bool,
@@ -105,7 +121,8 @@ def command(
 ) -> None:
     """A server that is not built is built first. A server works if status, media type and body are
     right, for GET / and for each workload that its manifest names. The rest of its line describes
-    how it behaves; docs/add-a-server.md explains each word.
+    how it behaves; docs/add-a-server.md explains each word. A server of your own works if it gives
+    the same answer twice, or the right one of --workload.
 
     A failure does not stop the command. The exit code is 1 if a server failed; a tool or registry
     that is missing here does not count as a failure.
@@ -119,16 +136,29 @@ def command(
       deadheat verify go-gin --strict                a report for a pull request
       deadheat verify go-gin --runtime podman        in a container
       deadheat verify go-gin --server-host lab@192.168.10.10
+      deadheat verify -- ./my-server --port {port}
     """
-    if not (servers or languages or every_setting):
-        raise DeadheatError(
-            "missing argument SERVERS: expected names, --language or --all",
+    is_chosen = bool(servers or languages or every_setting)
+    if not (is_chosen or own):
+        raise UsageFault(
+            "missing argument SERVERS: expected names, --language, --all or a server of your own",
             "deadheat verify go-gin; --all builds and starts every server in every setting",
         )
     runtime.require_sense(
         isolate=isolate, strict=strict, server_host=hosts.server, load_host=any(hosts.loads)
     )
     servers_catalog = open_catalog(catalog)
+    matching = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
+    chosen = list(_selections(matching, setting, every_setting)) if not strict else []
+    taken = {each.name for each in chosen}
+    extra, own_workloads = _own(own, workload, servers_catalog.root, taken)
+    limited = {"--strict": strict, "--freeze": freeze, "--page": page}
+    for option in (name for name, given in limited.items() if given):
+        if extra:
+            raise DeadheatError(
+                f"{option}: it is about servers of the catalog, not about your own",
+                "docs/add-a-server.md says how your server becomes one of the catalog",
+            )
     if strict:
         if every_setting or levels or output or page:
             raise DeadheatError(
@@ -136,11 +166,7 @@ def command(
                 "deadheat verify go-gin --strict > comment.md",
             )
         require_server_host_only(hosts)
-        reviewed = chosen_servers(servers_catalog, servers, languages)
-        sys.exit(verify_strictly(reviewed, setting, limits, hosts, as_json))
-    chosen = list(
-        _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
-    )
+        sys.exit(verify_strictly(matching, setting, limits, hosts, as_json))
     kept = KeptInspections.read(output)
     load_levels = levels or (ALL_LEVELS if every_setting else ())
     make_room(*(path.absolute().parent for path in (output, page) if path))
@@ -154,9 +180,11 @@ def command(
         progress_view() as listen,
     ):
         all_workloads = _workloads(servers_catalog.root, chosen)
-        for inspection in inspect_all(
+        of_catalog = inspect_all(
             world, builder, chosen, kept, load_levels, freeze, all_workloads, listen
-        ):
+        )
+        of_own = (inspect_own(world, each, load_levels, own_workloads) for each in extra)
+        for inspection in itertools.chain(of_catalog, of_own):
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
@@ -169,6 +197,23 @@ def command(
         echo(summary(inspections) + _recipes(inspections, servers_catalog))
     failed = any(row.fault and not row.lacks for row in inspections)
     sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
+
+
+def _own(
+    own: OwnServers, workload: str | None, root: Path, taken: Collection[str]
+) -> tuple[list[Contender], list[Workload]]:
+    """The user's own servers, and the workloads that they have to answer."""
+    if workload is not None and not own:
+        raise DeadheatError(
+            f"--workload {workload}: expected a server of your own",
+            "omit it: a server of the catalog is tried with each workload of its manifest",
+        )
+    if not own:
+        own.require_sense()
+        return [], []
+    changes = {"workloads": workload_values(root, workload)}
+    own, protocol = own.with_workload(amend(load_as(root, "settle", SliceProtocol), changes, {}))
+    return own.contenders(taken, protocol), list(protocol.workloads)
 
 
 def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
@@ -192,14 +237,14 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
 
 
 def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
-    """How many of those missing here have a recipe that was verified against upstream sources."""
+    """How many of those missing here have a recipe that was tried by hand on upstream sources."""
     verified = sum(
         catalog.all_servers[row.server].manifest.verified is not None
         for row in inspections
         if row.lacks
     )
     has = "has" if verified == 1 else "have"
-    return f"; {verified} of these {has} a recipe verified upstream" if verified else ""
+    return f"; {verified} of these {has} a recipe that was tried by hand" if verified else ""
 
 
 def verify_strictly(

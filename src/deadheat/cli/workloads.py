@@ -13,7 +13,7 @@ from deadheat.catalog import faults_text, find_root
 from deadheat.catalog.toml_lines import BYTES_MAX
 from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import escaped, printable
 from deadheat.numbers import count
 from deadheat.output import echo, echo_json
@@ -74,16 +74,16 @@ def import_command(file: Path | None, curl: str | None, output: Path | None) -> 
 def _require_valid(imported: Imported) -> None:
     if not imported.requests:
         reasons = "; ".join(imported.left_out) or "there are none"
-        raise DeadheatError(f"no request can be imported: {reasons}", "write the file yourself")
+        raise UsageFault(f"no request can be imported: {reasons}", "write the file yourself")
     if len(imported.text.encode()) > BYTES_MAX:
-        raise DeadheatError(
+        raise UsageFault(
             f"the workload has more than {BYTES_MAX // 1024} KiB", "record fewer requests"
         )
     values = tomllib.loads(imported.text)
     try:
         Workload.model_validate(values)
     except ValidationError as error:
-        raise DeadheatError(
+        raise UsageFault(
             f"the requests are no workload: {faults_text(error, values)}",
             "record fewer or other requests",
         ) from error

@@ -16,11 +16,14 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import reading
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import RunView
-from deadheat.stats.host_pair_ranking import host_pair_speeds, rank_over_host_pairs
-from deadheat.stats.host_pairs import HostPairRun, fit_host_pairs
-from deadheat.stats.known_interval import dead_heats
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.host_pairs import (
+    HostPairRun,
+    fit_host_pairs,
+    host_pair_speeds,
+    rank_over_host_pairs,
+)
+from deadheat.stats.ranking.ranks import Ranking, dead_heats
+from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 

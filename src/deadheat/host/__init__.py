@@ -57,13 +57,22 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The resources of one process tree, CPU time since its start."""
+    """The resources of one process tree, CPU time since its start.
+
+    `cpu_s` is `user_s` + `system_s`. Context switches are those of living threads, and of ended
+    ones as last read; they are None in samples between the ends of a watch.
+    """
 
     cpu_s: float
     memory_bytes: int
     memory_peak_bytes: int
     processes: int
     threads: int
+    user_s: float | None = None
+    system_s: float | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    page_faults: int | None = None  # minor and major, of living processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,12 @@ class Exchange:
     received: bytes
     closed: bool
     in_time: bool = True
+
+
+class TlsAddress(tuple[str, int]):
+    """Host and port of a server that speaks TLS."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +266,9 @@ class Host(Protocol):
     ) -> Exchange:
         """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        All of it ends after `deadline_s`, also if the other side keeps sending. Raises
-        `HostError` if the connection is refused, or reset before the first byte.
+        All of it ends after `deadline_s`, also if the other side keeps sending. The bytes to a
+        `TlsAddress` go over TLS, with any certificate. Raises `HostError` if the connection is
+        refused, or reset before the first byte, or without TLS.
         """
 
     def free_port(self) -> int:

@@ -30,6 +30,7 @@ from deadheat.host import (
     ProcessSpec,
     RunningServer,
     Sample,
+    TlsAddress,
     Usage,
 )
 from deadheat.host.fingerprint import Fingerprint, Interface
@@ -189,6 +190,7 @@ class AgentHost:
             payload=base64.b64encode(payload).decode(),
             silence_s=silence_s,
             deadline_s=deadline_s,
+            tls=isinstance(address, TlsAddress),
         )
         received = base64.b64decode(answer["received"])
         return Exchange(received, answer["closed"], answer["in_time"])

@@ -94,6 +94,10 @@ class LoadResult:
     retransmits: int | None = None  # TCP segments that the client sent again
     spurious_retransmits: int | None = None  # those of them that the server's kernel had already
     out_of_order: int | None = None  # segments of the server that came before an earlier one
+    bytes_out: int | None = None
+    packets_in: int | None = None  # TCP segments of the server, for all requests that were sent
+    data_packets_in: int | None = None  # those of them with data
+    packets_out: int | None = None
     window_s: float | None = None  # in which counted requests were sent; None: `elapsed_s`
     paused_s: float | None = None  # in stretches without any answer that no request explains
     longest_pause_us: float | None = None

@@ -19,6 +19,7 @@ ROW_AT, ROW_SLACK_S = "at_s", 1e-6
 ADDED = (
     *("requests_sent_in_all", "client_cpu_s", "bytes_in"),
     *("retransmits", "spurious_retransmits", "out_of_order"),
+    *("bytes_out", "packets_in", "data_packets_in", "packets_out"),
 )
 AVERAGED = (  # over slices
     *("jain_fairness", "busiest_thread_share", "run_wait_share", "little_law_error", "skew_us"),

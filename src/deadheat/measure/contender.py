@@ -7,8 +7,10 @@ from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
+from deadheat.measure.certificates import PLACEHOLDERS, wants_certificate
+from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol
-from deadheat.stats.warm_rule import Compiler
+from deadheat.stats.warmup.warm_rule import Compiler
 from deadheat.workload import Level, SampleRequest
 
 NULL_SERVER = "null-server"
@@ -16,6 +18,7 @@ REFERENCE = "reference"
 CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work for each request
 LOOPBACK = "127.0.0.1"
 JIT_LANGUAGES = ("Bun", "Deno", "Node.js")
+TLS_OPTIONS = ("--cert", PLACEHOLDERS[0], "--key", PLACEHOLDERS[1])
 TIERED_LANGUAGES = ("Java", "Kotlin", "Scala")
 
 
@@ -43,6 +46,7 @@ class Contender:
     left_out: frozenset[str] = frozenset()  # workloads that it answered wrong, when verified
     image: Image | None = None  # what it runs in; None: it runs natively
     url: str | None = None  # of a running server, which we do not start, freeze or stop
+    trust: tuple[str, ...] = ()  # the options of the engine that say which certificate to trust
 
     def answers(self, workload: str) -> bool:
         named = self.workloads is None or workload in self.workloads
@@ -52,8 +56,17 @@ class Contender:
         """The levels of a protocol at which it is measured."""
         return tuple(level for level in protocol.levels if self.answers(level.workload))
 
-    def command_at(self, port: int, host: str = LOOPBACK) -> tuple[str, ...]:
-        values = {"port": str(port), "host": host}
+    @property
+    def speaks_tls(self) -> bool:
+        if self.url is not None:
+            return ServerUrl.parse(self.url).is_https
+        return wants_certificate(self.command)
+
+    def command_at(
+        self, port: int, host: str = LOOPBACK, files: Mapping[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Its command; `files` has the paths of {cert} and {key}, which stay without it."""
+        values = {"port": str(port), "host": host, **(files or {})}
         command = fill(self.command, values)
         if self.image is None:
             return command
@@ -100,8 +113,8 @@ def _compiler(selection: Selection) -> Compiler:
     return Compiler.JIT if manifest.language in JIT_LANGUAGES else Compiler.NONE
 
 
-def controls(engine: Engine) -> list[Contender]:
-    """The two controls, which run in every block.
+def controls(engine: Engine, tls: bool = False) -> list[Contender]:
+    """The two controls, which run in every block, over TLS or not, as what they are beside.
 
     The null server does the least that a server can, so its rate is the client's ceiling, and its
     changes are those of the machine. The reference does a fixed amount of work for each request.
@@ -111,7 +124,7 @@ def controls(engine: Engine) -> list[Contender]:
             name=name,
             role="control",
             compiler=Compiler.NONE,
-            command=tuple(engine.null_server("{port}", work, "{host}")),
+            command=(*engine.null_server("{port}", work, "{host}"), *(TLS_OPTIONS if tls else ())),
             ready_s=5,
             stop_s=3,
         )
@@ -119,11 +132,11 @@ def controls(engine: Engine) -> list[Contender]:
     ]
 
 
-def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
+def controls_for(protocol: Protocol, engine: Engine, tls: bool = False) -> list[Contender]:
     """The controls of a protocol: both in a race, or the null server as the ceiling if alone."""
     if not protocol.controls:
         return []
-    both = controls(engine)
+    both = controls(engine, tls)
     if isinstance(protocol, AloneProtocol):
         return [control for control in both if control.name == NULL_SERVER]
     return both

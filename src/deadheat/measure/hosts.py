@@ -15,6 +15,7 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost, host_name
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.engine import send_engine
+from deadheat.measure.certificates import certificates
 from deadheat.measure.database import Database
 from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link import measure_link
@@ -154,7 +155,11 @@ def one_host(
 ) -> Iterator[World]:
     """A machine as server host and load host; `crowded`: see `split_cpus`."""
     server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
-    with logs_on(host) as logs, database_on(host, server_cpus, logs) as database:
+    with (
+        logs_on(host) as logs,
+        database_on(host, server_cpus, logs) as database,
+        certificates() as made,
+    ):
         engine = engine_on(host)
         chosen = engine if generator_name == "engine" else generator(generator_name)
         yield World(
@@ -167,6 +172,7 @@ def one_host(
             engine_version=generator_version(engine, host),
             logs=logs,
             database=database,
+            certificates=made if isinstance(host, LocalHost) else None,
         )
 
 

@@ -9,21 +9,24 @@ from deadheat.build.prepare import Candidate
 from deadheat.errors import DeadheatError
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import contender_from
+from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.load_process import load_once
+from deadheat.measure.starter import answers_vary
+from deadheat.measure.trial import load_arguments
 from deadheat.measure.verify import (
     BODY,
     Behavior,
-    fault_of,
+    ask_payload,
     first_answer,
     growth_fault,
     verify,
     workload_fault,
 )
 from deadheat.measure.world import World
+from deadheat.numbers import percent
 from deadheat.workload import Workload
 
 SERVE_S = 1.0
@@ -33,6 +36,9 @@ WRONG_ANSWERS = (
     *("status", "content_type", "body_mismatch", "body_length", "malformed"),
     *("unsolicited", "unsolicited_idle", "unclosed"),
 )
+IDLE_S = 0.5
+IDLE_SHARE_MAX = 0.5  # of a CPU, while no request comes
+IDLE_TRIES = 3  # a compiler may still work after the first requests
 RETRIES = 3  # one load more or less can change the count by hundreds
 
 
@@ -112,6 +118,26 @@ def inspect(
         return Inspection(**identity, fault=fault, words=words, lacks=candidate.lacks)
     identity["build_key"] = candidate.built.key
     contender = contender_from(selection, candidate.built)
+    backlog = selection.start.backlog
+    return _inspect(world, contender, identity, levels, workloads, backlog)
+
+
+def inspect_own(
+    world: World, contender: Contender, levels: Sequence[int], workloads: Sequence[Workload]
+) -> Inspection:
+    """The same for a server of the user's own. What it is loaded with is the first workload."""
+    identity = {"name": contender.name, "server": "", "setting": "default"}
+    return _inspect(world, contender, identity, levels, workloads, None)
+
+
+def _inspect(
+    world: World,
+    contender: Contender,
+    identity: Mapping[str, Any],
+    levels: Sequence[int],
+    workloads: Sequence[Workload],
+    declared_backlog: int | Literal["system"] | None,
+) -> Inspection:
     cautions: list[str] = []
     try:
         env = _database_env(world, workloads)
@@ -125,36 +151,46 @@ def inspect(
     try:
         instance = lifecycle.start(world, replace(contender, env={**contender.env, **env}))
     except StartFailed as error:
-        return Inspection(**identity, fault=error.reason, words=error.log_tail)
+        fault = f"{error.reason} ({error.hint})" if error.hint else error.reason
+        return Inspection(**identity, fault=fault, words=error.log_tail)
+    loaded = workloads[0] if workloads and contender.any_body else None
     served: dict[str, int] = {}
     served_most: dict[str, int] = {}
     try:
-        memory_bytes = world.server_host.usage(instance.process).memory_bytes
-        if instance.listens_itself is None:
+        used = lifecycle.usage(world, instance)
+        if instance.process and instance.listens_itself is None:
             cautions.append(lifecycle.UNKNOWN_LISTENER)
-        backlog = _backlog(world, instance, selection.start.backlog)
-        if backlog.agrees is False:
-            cautions.append(str(backlog))
+        if declared_backlog is not None:
+            backlog = _backlog(world, instance, declared_backlog)
+            if backlog.agrees is False:
+                cautions.append(str(backlog))
         behavior = verify(
             world.server_host,
             instance.address,
             contender.media_type,
+            path=contender.sample.path if contender.sample else instance.path,
             deadline_s=contender.ready_s,
         )
-        wrong = behavior.fault or _unknown_path_fault(behavior)
+        if contender.any_body:
+            wrong = answers_vary(world, instance)
+        else:
+            wrong = behavior.fault or _unknown_path_fault(behavior)
         for workload in workloads:
             wrong = wrong or workload_fault(
                 world.server_host, instance.address, workload, contender.ready_s
             )
-            wrong = wrong or growth_fault(
-                world.server_host,
-                instance.process,
-                instance.address,
-                workload,
-                contender.ready_s,
-            )
+            if instance.read_process:
+                wrong = wrong or growth_fault(
+                    world.server_host,
+                    instance.read_process,
+                    instance.address,
+                    workload,
+                    contender.ready_s,
+                )
+        if (idle_share := _idle_share(world, instance)) > IDLE_SHARE_MAX:
+            cautions.append(f"it uses {percent(idle_share, 0)} of a CPU while no request comes")
         for connections in levels if wrong is None else ():
-            load = _serve(world, instance, connections)
+            load = _serve(world, instance, connections, loaded)
             served[str(connections)] = min(load.counts)
             if max(load.counts) != min(load.counts):
                 served_most[str(connections)] = max(load.counts)
@@ -165,6 +201,7 @@ def inspect(
         stopped_s = world.server_host.now_s()
         ended = lifecycle.stop(world, instance)
     took_s = world.server_host.now_s() - stopped_s
+    stop = f"{ended.how} {took_s:.2f} s after {contender.stop_signal}"
     if ended.limit is not None and not any(ended.limit in caution for caution in cautions):
         cautions.append(ended.limit)
     if ended.killed:
@@ -175,14 +212,29 @@ def inspect(
         **identity,
         fault=wrong,
         ready_s=round(instance.ready_s, 3),
-        idle_memory_bytes=memory_bytes,
+        idle_memory_bytes=used.memory_bytes if used is not None else None,
         behavior=behavior.to_json(),
         served=served,
         served_most=served_most,
         cautions=tuple(cautions),
-        stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
+        stop=stop if instance.process else None,
         workloads=tuple(each.name for each in workloads) if wrong is None else (),
     )
+
+
+def _idle_share(world: World, instance: Instance) -> float:
+    """The CPU time that it uses without a request, as a share of a CPU; the least of some tries."""
+    least = 1e9
+    for _ in range(IDLE_TRIES):
+        before, begun_s = lifecycle.usage(world, instance), world.server_host.now_s()
+        world.server_host.sleep(IDLE_S)
+        after, ended_s = lifecycle.usage(world, instance), world.server_host.now_s()
+        if before is None or after is None:
+            return 0.0
+        least = min(least, (after.cpu_s - before.cpu_s) / (ended_s - begun_s))
+        if least <= IDLE_SHARE_MAX:
+            break
+    return least
 
 
 def _backlog(world: World, instance: Instance, declared: int | Literal["system"]) -> BacklogReading:
@@ -218,18 +270,22 @@ class Served:
     wrong: str | None = None
 
 
-def _serve(world: World, instance: Instance, connections: int) -> Served:
+def _serve(
+    world: World, instance: Instance, connections: int, workload: Workload | None = None
+) -> Served:
     """Load a server. If a short load does not serve all, three longer ones count instead.
 
     Of the short one, late answers are discarded, because it does not wait long. What else went
     wrong in it counts.
     """
-    short, refusal = _short_load(world, instance, connections)
+    short, refusal = _short_load(world, instance, connections, workload)
     errors = Counter[str]()
     results = [] if short is None else [short]
     if short is None or not _is_complete(short, connections):
         try:
-            results = [load_server(world, instance, connections, RETRY_S) for _ in range(RETRIES)]
+            results = [
+                load_server(world, instance, connections, RETRY_S, workload) for _ in range(RETRIES)
+            ]
         except DeadheatError as error:
             results = []
             refusal = str(error)
@@ -262,13 +318,15 @@ def _by_class(errors: Mapping[str, int]) -> str:
 
 def _changed_answer(world: World, instance: Instance, connections: int) -> str | None:
     """What is wrong with an answer after a load; None if it is right, or if there is none."""
-    contender = instance.contender
-    response = first_answer(
-        world.server_host, instance.address, instance.path, deadline_s=contender.ready_s
-    )
+    host, contender = world.server_host, instance.contender
+    if contender.sample is not None:
+        payload = contender.sample.payload("Connection: close")
+        response = ask_payload(host, instance.address, payload, contender.ready_s).first
+    else:
+        response = first_answer(host, instance.address, instance.path, contender.ready_s)
     if response is None:
         return None
-    fault = fault_of(response, contender.media_type, BODY)
+    fault = lifecycle.answer_fault(contender, response)
     return None if fault is None else f"after a load at {connections:,} connections: {fault}"
 
 
@@ -277,11 +335,11 @@ def _is_complete(result: LoadResult, connections: int) -> bool:
 
 
 def _short_load(
-    world: World, instance: Instance, connections: int
+    world: World, instance: Instance, connections: int, workload: Workload | None = None
 ) -> tuple[LoadResult | None, str]:
     """A load of `SERVE_S`, or why there is none."""
     try:
-        return load_server(world, instance, connections, SERVE_S), ""
+        return load_server(world, instance, connections, SERVE_S, workload), ""
     except DeadheatError as error:  # on a busy machine, the first request alone may take longer
         return None, str(error)
 
@@ -293,14 +351,23 @@ def short_load(world: World, instance: Instance, connections: int) -> LoadResult
 
 
 def load_server(
-    world: World, instance: Instance, connections: int, duration_s: float
+    world: World,
+    instance: Instance,
+    connections: int,
+    duration_s: float,
+    workload: Workload | None = None,
 ) -> LoadResult:
-    """One load on an instance. Raises `DeadheatError` if there is no result."""
+    """One load on an instance, with hello or `workload`.
+
+    Raises `DeadheatError` if there is no result.
+    """
     spec = LoadSpec(
         url=instance.url,
         connections=connections,
         duration_s=duration_s,
         timeout_s=duration_s,
         expect_body=None if instance.contender.any_body else BODY.decode(),
+        workload=workload.for_engine() if workload else None,
+        arguments=load_arguments(instance, world.generator.name),
     )
     return load_once(world, spec)

@@ -1,10 +1,11 @@
 """Starts and stops instances. Ready means the right answer, not only an open port."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, Host, HostError, ProcessSpec, RunningServer, Usage
+from deadheat.host import Exited, Host, HostError, ProcessSpec, RunningServer, TlsAddress, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
@@ -69,6 +70,7 @@ class Instance:
     ready_s: float
     listens_itself: bool | None = None
     host: str = LOOPBACK
+    trust: tuple[str, ...] = ()  # as the engine's options
     running: RunningServer | None = None
     unseen: str | None = None
 
@@ -80,11 +82,13 @@ class Instance:
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return self.contender.url or f"http://{host}:{self.port}{self.contender.path}"
+        scheme = "https" if self.contender.speaks_tls else "http"
+        return self.contender.url or f"{scheme}://{host}:{self.port}{self.contender.path}"
 
     @property
     def address(self) -> tuple[str, int]:
-        return (ServerUrl.parse(self.url).host, self.port)
+        address = (ServerUrl.parse(self.url).host, self.port)
+        return TlsAddress(address) if self.contender.speaks_tls else address
 
     @property
     def path(self) -> str:
@@ -111,8 +115,9 @@ def _start(world: World, contender: Contender) -> Instance:
     host, address = world.server_host, world.server_address
     port = world.port or host.free_port()
     log_path = str(world.logs / f"{contender.name.replace(':', '-')}-{port}.log")
+    files, trust = _certificate(world, contender)
     spec = ProcessSpec(
-        contender.command_at(port, address),
+        contender.command_at(port, address, files),
         cwd=contender.cwd,
         env=contender.env_at(port, address),
         cpus=world.server_cpus,
@@ -126,7 +131,7 @@ def _start(world: World, contender: Contender) -> Instance:
         process = host.start(spec, log_path)
     except HostError as error:
         raise StartFailed(f"{contender.name} cannot be started: {error}", "") from error
-    instance = Instance(contender, process, port, log_path, 0.0, host=address)
+    instance = Instance(contender, process, port, log_path, 0.0, host=address, trust=trust)
     try:
         _await_ready(world, instance, begun_s)
         ready_s = host.now_s() - begun_s
@@ -137,6 +142,19 @@ def _start(world: World, contender: Contender) -> Instance:
         _remove_container(world, instance)
         raise
     return replace(instance, ready_s=ready_s, listens_itself=listens_itself)
+
+
+def _certificate(world: World, contender: Contender) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The files for the command of a server with TLS, and what its clients trust."""
+    if not contender.speaks_tls:
+        return {}, ()
+    if world.certificates is None:
+        raise StartFailed(
+            f"{contender.name}: {{cert}} and {{key}} are made on this machine, for servers here",
+            "",
+            "give it files of its own on the server host, and name it with --url https://...",
+        )
+    return world.certificates.values(), ("--cacert", str(world.certificates.ca))
 
 
 def stop(world: World, instance: Instance) -> Exited:
@@ -221,12 +239,14 @@ def is_taken(host: Host, port: int, address: str = LOOPBACK) -> bool:
 
 def _join(world: World, contender: Contender, url: str) -> Instance:
     """A server that runs already. It has to answer now."""
-    instance = Instance(contender, "", ServerUrl.parse(url).port, "", 0.0)
+    port = ServerUrl.parse(url).port
+    instance = Instance(contender, "", port, "", 0.0, trust=contender.trust)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     if answer.first is None:
-        why = answer.unreadable or "nothing answers there"
+        without_tls = answer.error if contender.speaks_tls else None
+        why = answer.unreadable or without_tls or "nothing answers there"
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
-    if (fault := _fault(contender, answer.first)) is not None:
+    if (fault := answer_fault(contender, answer.first)) is not None:
         raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
     try:
         return replace(instance, running=world.server_host.find_running(instance.address))
@@ -248,7 +268,7 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
         answer = _ask(host, instance, silence_s, left_s)
         if (end := ended(world, instance)) is not None:
             raise _early_end(world, instance, end)
-        if answer.first is not None and _fault(contender, answer.first) is None:
+        if answer.first is not None and answer_fault(contender, answer.first) is None:
             return
         if answer.first is None and host.now_s() - asked_s >= silence_s:
             silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
@@ -278,12 +298,12 @@ def _never_ready(
     contender, hint = instance.contender, None
     fault, answered = "it never answered", False
     if last is not None and last.first is not None:
-        fault, answered = _fault(contender, last.first) or fault, True
+        fault, answered = answer_fault(contender, last.first) or fault, True
         if contender.any_body:
             hint = _hint_of(last.first.status, "--path /PAGE")
     elif last is not None and last.unreadable is not None:
         fault = last.unreadable
-        hint = "deadheat measures servers of HTTP/1.1 without TLS"
+        hint = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
     elif last is not None and last.error is not None:
         _adopt_container(world, instance)
         listeners = world.server_host.listeners(instance.process, instance.port)
@@ -328,7 +348,8 @@ def _ask(host: Host, instance: Instance, silence_s: float, deadline_s: float) ->
     return ask_payload(host, instance.address, sample.payload("Connection: close"), deadline_s)
 
 
-def _fault(contender: Contender, answer: Response) -> str | None:
+def answer_fault(contender: Contender, answer: Response) -> str | None:
+    """What is wrong with its first answer; None if it is right."""
     if contender.sample is not None:
         return sample_fault(contender.sample, answer)
     if contender.any_body:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
+from deadheat.foreign_text import without_secrets
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend
-from deadheat.stats.warm_rule import Compiler
+from deadheat.stats.warmup.warm_rule import Compiler
 from deadheat.workload import SampleRequest
 
 # Programs without a compiler at run time; of another one, warm-up has to assume one.
@@ -61,6 +62,8 @@ class OwnServers:
     any_body: bool = False  # check only the status of responses
     request: OwnRequest = OwnRequest()
     elsewhere: bool = False  # the commands are of another machine
+    cacert: Path | None = None  # what the URLs' certificates are signed by; None: the system's
+    insecure: bool = False  # the URLs may have any certificate
 
     def __bool__(self) -> bool:
         return bool(self.commands or self.urls)
@@ -95,6 +98,18 @@ class OwnServers:
                 f"--name {self.names[-1]!r}: there are fewer servers of your own than names",
                 "a name each, those of commands first",
             )
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """The options of the engine. Raises `DeadheatError` for options that make no sense."""
+        given = "--insecure" if self.insecure else "--cacert" if self.cacert else None
+        if given and not any(parsed_url(url).is_https for url in self.urls):
+            raise DeadheatError(f"{given}: expected --url https://...", "omit it")
+        if self.insecure and self.cacert is not None:
+            raise DeadheatError("--insecure and --cacert exclude each other", "omit --insecure")
+        if self.cacert is not None:
+            return ("--cacert", str(self.cacert.absolute()))
+        return ("--insecure",) if self.insecure else ()
 
     def with_workload(self, protocol: P) -> tuple["OwnServers", P]:
         """The protocol that sends the request of the command line, if it gives one.
@@ -157,11 +172,16 @@ class OwnServers:
                 f"--url: the protocol {protocol.name} starts its servers itself",
                 "give the start command behind `--`, or use another protocol",
             )
-        sample = self.sample(protocol)
+        sample, trust = self.sample(protocol), self.trust
         contenders = [
             *(_of_command(words, self.request_path, self.elsewhere) for words in self.commands),
-            *(_of_url(url) for url in self.urls),
+            *(_of_url(url, trust) for url in self.urls),
         ]
+        if len({each.speaks_tls for each in contenders}) > 1:
+            raise DeadheatError(
+                "servers with TLS and without it in one race: their client costs differ",
+                "race them apart: a run for https, and one for http",
+            )
         named = [
             replace(each, name=self.names[place]) if place < len(self.names) else each
             for place, each in enumerate(contenders)
@@ -180,6 +200,7 @@ KEPT = (
     "url",
     "any_body",
     "body_varies",
+    "trust",
 )  # what the store needs of one
 
 
@@ -191,6 +212,7 @@ def kept_of(contender: Contender) -> dict[str, Any]:
 def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Contender:
     """The user's server as `kept_of` stored it. Raises `DeadheatError` if its folder is gone."""
     values = {**kept, "command": tuple(kept["command"]), "compiler": Compiler(kept["compiler"])}
+    values["trust"] = tuple(kept.get("trust", ()))
     contender = Contender(name=name, role="contender", **values)
     if contender.cwd is not None and not Path(contender.cwd).is_dir():
         raise DeadheatError(f"{name} was started in {contender.cwd}, which is gone")
@@ -200,8 +222,8 @@ def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Con
 
 def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender:
     if not any("{port}" in part for part in command):
-        raise DeadheatError(
-            f"the command `{shlex.join(command)}` has no {{port}}",
+        raise UsageFault(
+            f"the command `{shlex.join(without_secrets(command)[0])}` has no {{port}}",
             "write {port} where the port goes: deadheat run -- ./my-server --port {port}",
         )
     name = Path(command[0]).name
@@ -209,7 +231,7 @@ def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender
         return Contender(name, "contender", tuple(command), any_body=True, path=path)
     program = shutil.which(command[0])
     if program is None:
-        raise DeadheatError(f"no program {command[0]!r}: not found on PATH", "give its full path")
+        raise UsageFault(f"no program {command[0]!r}: not found on PATH", "give its full path")
     return Contender(
         name=name,
         role="contender",
@@ -221,9 +243,16 @@ def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender
     )
 
 
-def _of_url(text: str) -> Contender:
+def _of_url(text: str, trust: tuple[str, ...]) -> Contender:
     url = parsed_url(text)
-    return Contender(name=url.name, role="contender", command=(), any_body=True, url=text)
+    return Contender(
+        name=url.name,
+        role="contender",
+        command=(),
+        any_body=True,
+        url=text,
+        trust=trust if url.is_https else (),
+    )
 
 
 def parsed_url(text: str) -> ServerUrl:

@@ -28,7 +28,7 @@ from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.stats.warm_rule import Earlier, Reading
+from deadheat.stats.warmup.warm_rule import Earlier, Reading
 from deadheat.store import Store
 from deadheat.workload import HELLO, Level, Workload
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from deadheat.errors import DeadheatError
 from deadheat.host import ENDS_ONLY_S, Completed, Exited, ProcessSpec, Sample, Usage
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.database import DatabaseTime
@@ -24,6 +24,13 @@ from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
 BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
+OF_USAGE = (  # the figure of `PerRequest`, the field of `Usage`, and the factor between them
+    ("user_us", "user_s", 1e6),
+    ("system_us", "system_s", 1e6),
+    ("voluntary_switches", "voluntary_switches", 1),
+    ("involuntary_switches", "involuntary_switches", 1),
+    ("page_faults", "page_faults", 1),
+)
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
 
 
@@ -88,7 +95,7 @@ def load_spec(
         workload=sent.for_engine() if sent else None,
         arguments=(
             *(alone.arguments if alone else ()),
-            *unread(instance.contender, protocol.generator),
+            *load_arguments(instance, protocol.generator),
         ),
     )
 
@@ -107,9 +114,13 @@ def workload_of(
     return protocol.workload_named(name or protocol.workload_names[0])
 
 
-def unread(contender: Contender, generator: str) -> tuple[str, ...]:
-    """The arguments with which a generator leaves the bodies unread; wrk reads none."""
-    return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
+def load_arguments(instance: Instance, generator: str) -> tuple[str, ...]:
+    """The arguments with which a generator leaves bodies unread, where they vary, and trusts.
+
+    wrk reads no body, and wrk and ab trust every certificate.
+    """
+    unread = BODY_UNREAD.get(generator, ()) if instance.contender.body_varies else ()
+    return (*unread, *(instance.trust if generator == Engine.name else ()))
 
 
 def measure(
@@ -230,7 +241,7 @@ def trial_record(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result={**other_figures(result), **figures},
+        result={**other_figures(result), **figures, **per_request_figures(usage, result)},
         stdout=output.stdout if output else "",
         stderr=output.stderr if output else "",
         histograms=result.histograms if result else {},
@@ -253,6 +264,34 @@ def us_per_request(cpu_s: float | None, result: LoadResult | None) -> float | No
         return None
     answered = result.requests_sent_in_all or result.requests_ok
     return cpu_s * 1e6 / answered if answered else None
+
+
+def per_request_figures(
+    usage: tuple[Usage | None, Usage | None], result: LoadResult | None
+) -> dict[str, Any]:
+    """`PerRequest` as it is stored, without what is unknown; nothing if all of it is.
+
+    CPU time, switches, page faults and packets are of all requests sent. Bytes are of those that
+    were measured, and unknown where some failed.
+    """
+    if result is None:
+        return {}
+    before, after = usage
+    figures: dict[str, float | None] = {}
+    sent = result.requests_sent_in_all or result.requests_ok
+    if before is not None and after is not None:
+        for name, source, factor in OF_USAGE:
+            first, last = getattr(before, source), getattr(after, source)
+            if first is not None and last is not None and last >= first:
+                figures[name] = factor * (last - first) / sent if sent else None
+    for name in ("packets_in", "data_packets_in", "packets_out"):
+        packets = getattr(result, name)
+        figures[name] = packets / sent if sent and packets is not None else None
+    if result.bytes_out is not None and result.requests_ok and not result.errors_total:
+        figures["bytes_in"] = (result.bytes_in or 0) / result.requests_ok
+        figures["bytes_out"] = result.bytes_out / result.requests_ok
+    known = {name: round(value, 6) for name, value in figures.items() if value is not None}
+    return {"per_request": known} if known else {}
 
 
 def database_figures(cpu_s: float | None, result: LoadResult | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`ServerUrl`: the URL of a server, by the rules of the load engine (RFC 3986, http alone).
+"""`ServerUrl`: the URL of a server, by the rules of the load engine (RFC 3986, http and https).
 
 `tests/url_cases.json` tests both: what one takes, the other does too. Unix sockets are the
 exception: the engine loads them, and a race needs a port.
@@ -9,9 +9,8 @@ import string
 from dataclasses import dataclass
 from typing import Self
 
-PORT = 80
+PORTS = {"http://": 80, "https://": 443}
 PORT_MAX = 65_535
-SCHEME = "http://"
 SOCKET = "unix:"
 HOST_SIGNS = frozenset(string.ascii_letters + string.digits + "-._~!$&'()*+,;=%")
 
@@ -23,6 +22,7 @@ class ServerUrl:
     host: str
     port: int
     target: str
+    scheme: str = "http://"
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -36,27 +36,31 @@ class ServerUrl:
             raise ValueError("a Unix socket; only `deadheat-load` loads these")
         if not text.isascii():
             raise ValueError("character that is not ASCII; write it percent-encoded")
-        if text.lower().startswith("https://"):
-            raise ValueError("https is not supported")
-        if not text.lower().startswith(SCHEME):
-            raise ValueError("missing http://")
-        rest = text[len(SCHEME) :].partition("#")[0]
+        scheme = next((each for each in PORTS if text.lower().startswith(each)), None)
+        if scheme is None:
+            raise ValueError("missing http:// or https://")
+        rest = text[len(scheme) :].partition("#")[0]
         cut = min((at for mark in "/?" if (at := rest.find(mark)) >= 0), default=len(rest))
         authority, target = rest[:cut], rest[cut:]
         if "@" in authority:
             raise ValueError("user name or password in it, which would be stored and printed")
-        host, port = _host_and_port(authority)
-        return cls(host, port, target if target.startswith("/") else f"/{target}")
+        host, port = _host_and_port(authority, PORTS[scheme])
+        return cls(host, port, target if target.startswith("/") else f"/{target}", scheme)
+
+    @property
+    def is_https(self) -> bool:
+        return self.scheme == "https://"
 
     @property
     def name(self) -> str:
-        """As a contender is called: without the scheme and an empty path."""
-        return self._authority + ("" if self.target == "/" else self.target)
+        """As a contender is called: without http:// and an empty path."""
+        scheme = self.scheme if self.is_https else ""
+        return scheme + self._authority + ("" if self.target == "/" else self.target)
 
     @property
     def base(self) -> str:
         """The URL of the same server with the path `/`."""
-        return f"{SCHEME}{self._authority}/"
+        return f"{self.scheme}{self._authority}/"
 
     @property
     def _authority(self) -> str:
@@ -64,7 +68,7 @@ class ServerUrl:
         return f"{host}:{self.port}"
 
 
-def _host_and_port(authority: str) -> tuple[str, int]:
+def _host_and_port(authority: str, default_port: int) -> tuple[str, int]:
     host, mark, port = authority.rpartition(":")
     if authority.startswith("["):
         host, bracket, after = authority[1:].partition("]")
@@ -72,7 +76,7 @@ def _host_and_port(authority: str) -> tuple[str, int]:
             raise ValueError("expected an IPv6 address in brackets")
         if after and not after.startswith(":"):
             raise ValueError("expected a port from 1 to 65535 behind the host")
-        return host.lower(), _port(after[1:])
+        return host.lower(), _port(after[1:], default_port)
     if not mark:
         host, port = authority, ""
     if ":" in host:
@@ -81,12 +85,12 @@ def _host_and_port(authority: str) -> tuple[str, int]:
         raise ValueError("character that no host has")
     if not host:
         raise ValueError("missing host")
-    return host.lower(), _port(port)
+    return host.lower(), _port(port, default_port)
 
 
-def _port(text: str) -> int:
+def _port(text: str, default_port: int) -> int:
     if not text:
-        return PORT
+        return default_port
     digits = text.lstrip("0")
     if not text.isdigit() or len(digits) > 5 or not 1 <= int(digits or "0") <= PORT_MAX:
         raise ValueError("expected a port from 1 to 65535 behind the host")

@@ -10,13 +10,13 @@ from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import load_once
-from deadheat.measure.trial import unread, workload_of
+from deadheat.measure.trial import load_arguments, workload_of
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
-from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warm_windows import ROUNDING_S, Windows
+from deadheat.stats.warmup.steady import read
+from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
+from deadheat.stats.warmup.warm_windows import ROUNDING_S, Windows
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
 CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or more
@@ -263,7 +263,7 @@ def _engine_load(
         keep_alive=protocol.keep_alive,
         expect_body=None if workload or instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
-        arguments=unread(instance.contender, Engine.name),
+        arguments=load_arguments(instance, Engine.name),
     )
     return load_once(world, spec)
 

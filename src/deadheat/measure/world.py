@@ -8,6 +8,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.load import Engine, Generator, LoadResult, LoadSpec
+from deadheat.measure.certificates import Certificates
 from deadheat.measure.database import Database
 
 
@@ -69,6 +70,7 @@ class World:
     database: Database | None = None  # None: no workload can have one
     server_address: str = "127.0.0.1"
     link: Link | None = None  # None: on one machine
+    certificates: Certificates | None = None  # for servers with TLS; None: on two machines
     port: int | None = None  # of every server, as published; None: a free one
 
     @property

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.protocol.model import (
     SCALE_MAX,
     AloneProtocol,
@@ -16,6 +16,8 @@ from deadheat.protocol.model import (
 )
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
+AB_CROWD = 10_000  # more connections at once than this took ab up to 7 s to open
+AB_CROWD_S = 10.0
 GENERATOR_OPTIONS = ("arguments", "request_cap")  # for the protocol's own generator only
 ALONE_HAS_NO = {
     "budget_s": "each server has a fixed number of repetitions",
@@ -51,12 +53,13 @@ def amend(
     if isinstance(protocol, SliceProtocol) and ("duration_s" in given or scale != 1):
         values["slices"] = values["slices"] | {"shortest_s": None}
     _scale(values, scale)
+    _check_crowd(values, scale)
     if isinstance(protocol, AloneProtocol) and protocol.origin is not None:
         values["deviations"] = [*protocol.deviations, *_deviations(protocol, values)]
     try:
         return cast(P, type(protocol).model_validate(values))
     except ValidationError as error:
-        raise DeadheatError(
+        raise UsageFault(
             f"protocol {protocol.name} with these options: {faults_text(error, values)}",
             f"`deadheat plan --protocol {protocol.name} --json` shows its own values",
         ) from error
@@ -120,6 +123,24 @@ def _scale(values: dict[str, Any], scale: float) -> None:
     values["warmup"] = values["warmup"] | {"duration_s": values["warmup"]["duration_s"] * scale}
     if values["generator"] in WHOLE_SECONDS:
         values["duration_s"] = float(max(1, round(values["duration_s"])))
+
+
+def _check_crowd(values: Mapping[str, Any], scale: float) -> None:
+    """Refuse a replay whose largest level cannot give a result.
+
+    ab opens all connections before it reads an answer, and the kernel drops those that come at once
+    beyond a listen queue; they are tried again after 1, 3 and 7 s.
+    """
+    if scale == 1 or values["generator"] != "ab" or values["duration_s"] >= AB_CROWD_S:
+        return
+    if crowded := [level for level in values["connections"] if level > AB_CROWD]:
+        kept = ",".join(str(level) for level in values["connections"] if level <= AB_CROWD)
+        instead = f"leave it out with --connections {kept}, or " if kept else ""
+        raise DeadheatError(
+            f"--duration-scale {scale:g}: ab cannot open {crowded[0]:,} connections in "
+            f"{values['duration_s']:g} s, so that level would have no result",
+            f"{instead}omit --duration-scale",
+        )
 
 
 def _deviations(protocol: AloneProtocol, values: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog import layered, layered_names
-from deadheat.errors import DeadheatError
+from deadheat.errors import UsageFault
 from deadheat.foreign_file import read_bytes
 
 BYTES_MAX = 4 << 20
@@ -93,7 +93,7 @@ def shipped_figures(root: Path, name: str) -> PublishedFigures:
     path = layered(root, f"published/{name}.csv")
     if not path.is_file():
         available = ", ".join(layered_names(root, "published", ".csv"))
-        raise DeadheatError(
+        raise UsageFault(
             f"no published figures {path}",
             f"available: {available or 'none'}; --import FILE.csv reads your own table",
         )
@@ -106,15 +106,15 @@ def read_figures(path: Path) -> PublishedFigures:
         text = read_bytes(path, BYTES_MAX).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"{path}: cannot be read: {reason}", "check the path") from error
+        raise UsageFault(f"{path}: cannot be read: {reason}", "check the path") from error
     reader = csv.DictReader(text.splitlines(), restkey="", strict=True)
     try:
         _check_header(path, reader.fieldnames or ())
         figures = tuple(_figures(path, reader))
     except csv.Error as error:
-        raise DeadheatError(f"{path}:{reader.line_num}: {error}") from error
+        raise UsageFault(f"{path}:{reader.line_num}: {error}") from error
     if not figures:
-        raise DeadheatError(f"{path}:2: expected a figure, but the file ends")
+        raise UsageFault(f"{path}:2: expected a figure, but the file ends")
     return PublishedFigures(path.stem, figures)
 
 
@@ -125,7 +125,7 @@ def _check_header(path: Path, names: object) -> None:
     if missing or unknown:
         faults = [f"missing column {name}" for name in missing]
         faults += [f"unknown column {name!r}" for name in unknown]
-        raise DeadheatError(
+        raise UsageFault(
             f"{path}:1: {', '.join(faults)}",
             f"the columns are {', '.join(REQUIRED)}; optional: {', '.join(OPTIONAL)}",
         )
@@ -136,11 +136,11 @@ def _figures(path: Path, reader: "csv.DictReader[str]") -> Iterator[Figure]:
     for values in reader:
         place = f"{path}:{reader.line_num}"
         if "" in values or None in values.values():
-            raise DeadheatError(f"{place}: expected {len(reader.fieldnames or ())} columns")
+            raise UsageFault(f"{place}: expected {len(reader.fieldnames or ())} columns")
         figure = _figure(place, values)
         key = (figure.row, figure.connections, figure.repetition)
         if key in lines:
-            raise DeadheatError(
+            raise UsageFault(
                 f"{place}: {figure.row!r} at {figure.connections} is in line {lines[key]} too"
             )
         lines[key] = reader.line_num
@@ -157,22 +157,22 @@ def _figure(place: str, values: Mapping[str, str]) -> Figure:
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and value >= least):
-            raise DeadheatError(f"{place}: {name}: expected a number >= {least:g}, got {text!r}")
+            raise UsageFault(f"{place}: {name}: expected a number >= {least:g}, got {text!r}")
         return value
 
     def whole(name: str, least: int) -> int | None:
         value = number(name, least)
         if value is not None and value != int(value):
-            raise DeadheatError(f"{place}: {name}: expected a whole number, got {value:g}")
+            raise UsageFault(f"{place}: {name}: expected a whole number, got {value:g}")
         return None if value is None else int(value)
 
     connections, precision = whole("connections", 1), number("precision", 1e-9)
     for name, value in (("connections", connections), ("precision", precision)):
         if value is None:
-            raise DeadheatError(f"{place}: {name}: expected a number")
+            raise UsageFault(f"{place}: {name}: expected a number")
     for name in ("row", "source"):
         if not values[name].strip():
-            raise DeadheatError(f"{place}: {name}: expected a text")
+            raise UsageFault(f"{place}: {name}: expected a text")
     return Figure(
         row=values["row"].strip(),
         connections=connections or 0,

@@ -23,7 +23,7 @@ from deadheat.serve.access import LOOPBACK, HeadersMiddleware, TokenMiddleware
 from deadheat.serve.document import PACKING
 from deadheat.serve.markup import message, policy
 from deadheat.serve.runs import listing_page
-from deadheat.serve.servers import timeline_page
+from deadheat.serve.servers import shown_server, timeline_page
 from deadheat.store import Store
 
 ASSETS = {"live.js": "text/javascript", "site.css": "text/css"}
@@ -42,6 +42,7 @@ def make_app(
     return Starlette(
         routes=[
             Route("/", site.index),
+            Route("/runs", site.runs),
             Route("/runs/{run}", site.run),
             Route("/runs/{run}/document", site.document),
             Route("/runs/{run}/events", site.events),
@@ -64,8 +65,17 @@ class _Site:
     def __init__(self, store_path: Path) -> None:
         self._store_path = store_path
         self._documents = live.Documents()
+        self._boards = live.Boards(store_path)
 
     async def index(self, request: Request) -> Response:
+        """The board; a list of the runs while one is in progress, or if none has a rate."""
+        if "q" not in request.query_params:
+            page = await self._read(self._boards.index)
+            if page is not None:
+                return _page(page)
+        return await self.runs(request)
+
+    async def runs(self, request: Request) -> Response:
         query = request.query_params.get("q", "")
         return _page(await self._read(partial(listing_page, wanted=query)))
 
@@ -85,11 +95,11 @@ class _Site:
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def server(self, request: Request) -> Response:
-        name = request.path_params["name"]
+        name = await self._read(partial(shown_server, name=request.path_params["name"]))
         return _page(await self._read(partial(timeline_page, name=name)))
 
     async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
-        prefix = request.path_params["run"]
+        prefix = request.path_params["run"].removesuffix(".html")  # as the board links to it
         return await self._read(lambda store: make(store, find_run(store, prefix)))
 
     async def _read(self, make: Callable[[Store], Made]) -> Made:

@@ -18,8 +18,9 @@ from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.card import draw_card, draw_versus
 from deadheat.serve.edition import Edition, EditionPart, join, part_of
-from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
-from deadheat.serve.heatmap import index_page, share_text
+from deadheat.serve.edition_findings import share_text
+from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of
+from deadheat.serve.heatmap import index_page
 from deadheat.serve.markup import (
     Html,
     NumberCell,
@@ -69,6 +70,7 @@ class BoardFolder:
     parts: dict[str, list[EditionPart]] = field(default_factory=dict)  # by edition
     cards: dict[Pair, tuple[Entry, str]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    editions: list[Edition] = field(default_factory=list)  # the newest first, once finished
 
     def open(self) -> None:
         """Raises `DeadheatError` if the folder holds files that are not of a board."""
@@ -94,32 +96,39 @@ class BoardFolder:
         view = with_defects(store, load_view_of(run, whole=True))
         self.parts.setdefault(edition, []).append(part_of(view, run.contenders))
         analysis = analyze(view)
-        entry = entry_of(view, analysis)
+        levels = levels_of(view)
+        entry = entry_of(view, levels)
         self.entries[run_id] = entry
         image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
         self._write(run_file(run_id), _run_page(view, analysis, entry, image))
-        # The last card of a run is that of its first meeting in `finish`.
+        # The card of a pair is that of its first meeting in `finish`: drawing all takes long.
         main = entry.run.level
-        for each, level in sorted(
-            levels_of(view, analysis),
-            key=lambda pair: (
-                Level(pair[0].workload, pair[1].connections) == main,
-                pair[0].workload == view.workload,
-                -pair[1].connections,
-            ),
-        ):
-            for pair in pairs_of(level):
+        levels.sort(
+            key=lambda met: (
+                Level(met[0].workload, met[1].connections) != main,
+                met[0].workload != view.workload,
+                met[1].connections,
+            )
+        )
+        drawn: set[Pair] = set()
+        for each, _, pairs in levels:
+            for pair in pairs:
                 names = _pair((pair.first.contender.name, pair.second.contender.name))
                 known, _ = self.cards.get(names, (entry, ""))
-                if known is entry or known.run.started_at < view.started_at:
-                    self.cards[names] = (entry, draw_versus(each, pair))
+                if names in drawn or (
+                    known is not entry and known.run.started_at >= view.started_at
+                ):
+                    continue
+                drawn.add(names)
+                self.cards[names] = (entry, draw_versus(each, pair))
 
     def finish(self) -> Edition:
         """Write the other pages, and the list of all files; returns the newest edition.
 
         Raises `DeadheatError` if no run has a rate.
         """
-        edition, *earlier = self._editions()
+        self.editions = self._editions()
+        edition, *earlier = self.editions
         entries = sorted(self.entries.values(), key=lambda e: e.run.started_at, reverse=True)
         servers: defaultdict[str, list[Figures]] = defaultdict(list)
         meetings: defaultdict[Pair, list[Meeting]] = defaultdict(list)

@@ -1,10 +1,10 @@
-"""The JSON document of a run, packed with gzip: what the page of a run fetches.
+"""The JSON document of a run, or the index of the board, packed with gzip: what `serve` shows.
 
-    python -P -m deadheat.serve.document STORE RUN
+    python -P -m deadheat.serve.document STORE RUN|--board
 
-A document takes tens of MiB while it is made, and Python keeps them. `serve` may be open for days,
-so it starts this program for each document. The program writes a line with its CPU time in
-milliseconds, and then the packed document. An error is a JSON object on standard error.
+A document takes tens of MiB while it is made, and a board hundreds, and Python keeps them. `serve`
+may be open for days, so it starts this program for each. The program writes a line with its CPU
+time in milliseconds, and then what it packed. An error is a JSON object on standard error.
 """
 
 import gzip
@@ -17,12 +17,18 @@ from pathlib import Path
 
 from deadheat.audit.audit import with_defects
 from deadheat.errors import DeadheatError
+from deadheat.protocol import AloneProtocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
-from deadheat.report.model.load import load_view
-from deadheat.store import Store
+from deadheat.report.model.load import load_view, load_view_of
+from deadheat.report.model.runs import list_runs
+from deadheat.serve.edition import join, part_of
+from deadheat.serve.heatmap import index_page
+from deadheat.store import Store, read_run
 
 DEADLINE_S = 300.0  # 20,000 trials take a few seconds
+BOARD = "--board"  # instead of a run
+BOARD_RUNS_MAX = 50  # the newest; a board of more is for `deadheat board write`
 PACKING = 4  # gzip level; the document is packed once for all readers
 
 
@@ -72,9 +78,28 @@ def packed_document(store_path: Path, run_id: str) -> bytes:
     return gzip.compress(text.encode(), PACKING, mtime=0)
 
 
+def packed_board(store_path: Path) -> bytes:
+    """The index of the board of the newest races that are over. Raises `DeadheatError` without one
+    that has a rate."""
+    parts = []
+    with Store(store_path, read_only=True) as store:
+        over = [run for run in list_runs(store) if not run.is_empty and run.state != "running"]
+        for summary in over[:BOARD_RUNS_MAX]:
+            run = read_run(store, summary.run_id)
+            if not isinstance(run.protocol, AloneProtocol):  # a replay compares no servers
+                parts.append(part_of(load_view_of(run), run.contenders))
+    try:
+        edition = join(store_path.name, parts)
+    except ValueError as error:
+        raise DeadheatError(str(error)) from error
+    page = index_page(edition, [], repeat="deadheat board write -o board", served=True)
+    return gzip.compress(page.encode(), PACKING, mtime=0)
+
+
 def main() -> None:
     try:
-        packed = packed_document(Path(sys.argv[1]), sys.argv[2])
+        path, what = Path(sys.argv[1]), sys.argv[2]
+        packed = packed_board(path) if what == BOARD else packed_document(path, what)
     except DeadheatError as error:
         sys.exit(json.dumps({"message": str(error), "hint": error.hint}))
     sys.stdout.buffer.write(f"{1000 * time.process_time():.1f}\n".encode() + packed)

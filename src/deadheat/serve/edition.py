@@ -2,8 +2,8 @@
 
 A run holds a part of the servers, of the workloads, or all of them. Parts of one level are linked
 by the contenders that they share (and controls, where a run's model has them), with the model of
-`cluster` on one pair of hosts, so the intervals contain the link. Where a server was built anew,
-only the runs of its newest build count.
+`cluster` on one pair of hosts, so the intervals contain the link. All runs of one build count.
+Where a server was built anew, its newest build is ranked; the older ones only link the parts.
 """
 
 import datetime
@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from deadheat import numbers
 from deadheat.cluster.result import pair_run
 from deadheat.host.machine import host_key
 from deadheat.report import wording
@@ -24,19 +23,15 @@ from deadheat.report.findings.analysis import Standing, analyze
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.host_pair_ranking import rank_over_host_pairs
-from deadheat.stats.host_pairs import HostPairFit, fit_host_pairs
-from deadheat.stats.known_interval import without_interval
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.relative_change import relative_changes
-from deadheat.stats.unpaired import UnpairedChange
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.ranking.host_pairs import HostPairFit, fit_host_pairs, rank_over_host_pairs
+from deadheat.stats.ranking.ranks import Ranking, without_interval
 from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level
 
 UNLINKED = "no shared server links its run to the others"
 NOT_SLICES = "its trials are not slices, so they cannot be joined with those of another run"
+OLD_BUILD = "\0"  # before the key of a build that is no longer ranked, in a name of the model
 CHECKS_MAX = 4  # failed checks of a cell that are named
 
 
@@ -76,6 +71,7 @@ class ServerFacts:
     version: str
     homepage: str
     notes: tuple[str, ...]
+    ended: Mapping[str, str]
     workloads: tuple[str, ...]
     build_key: str | None
     cold_start_s: float | None
@@ -154,6 +150,10 @@ class Edition:
     @property
     def newest(self) -> PartRun:
         return max(self.runs, key=lambda run: run.started_at)
+
+    def elsewhere(self, other: "Edition") -> str | None:
+        """What `other` was measured on, if not on this edition's machine and CPUs."""
+        return None if other.newest.key == self.newest.key else other.newest.key
 
     @property
     def separates(self) -> float | None:
@@ -259,6 +259,7 @@ def _facts(
         version=contender.version or "",
         homepage=contender.homepage or "",
         notes=contender.notes,
+        ended=contender.ended,
         workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
@@ -296,7 +297,7 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
         else:
             left_out[part.run.run_id] = f"it was measured on another machine: {part.run.key}"
     servers: dict[str, ServerFacts] = {}
-    for part in joined:  # later runs replace earlier ones
+    for part in joined:  # facts are those of the newest run; rates are those of all
         for contender, facts in part.servers.items():
             known = servers.get(contender)
             if known is None or facts.start or not known.start:
@@ -341,8 +342,8 @@ def _board_level(
                 cells[name] = (figures, part.run)
     controls = frozenset(name for _, each in having for name in each.controls)
     reasons = {name: figures.reason for name, (figures, _) in cells.items() if figures.reason}
-    if len(having) == 1:
-        part, only = having[0]
+    if len(having) == 1 and not any(stale):
+        _, only = having[0]
         sliced = only.sliced
         return BoardLevel(
             level,
@@ -365,25 +366,54 @@ def _linked(
     reasons: dict[str, str],
 ) -> BoardLevel:
     """Several runs of a level as one model. Trials that are not slices take no part in it."""
-    sliced = [(part, each, old) for (part, each), old in zip(having, stale, strict=True)]
-    modeled = [(each, each.sliced, old) for _, each, old in sliced if each.sliced is not None]
-    names = tuple(dict.fromkeys(name for _, model, _ in modeled for name in model.names))
-    places = {name: place for place, name in enumerate(names)}
-    runs = [pair_run(0, model, places, each.limited | old) for each, model, old in modeled]
+    modeled = [
+        (
+            each,
+            each.sliced,
+            {name: _of_build(part, name) if name in old else name for name in each.sliced.names},
+        )
+        for (part, each), old in zip(having, stale, strict=True)
+        if each.sliced is not None
+    ]
+    names = tuple(dict.fromkeys(name for _, _, shown in modeled for name in shown.values()))
+    index = {name: place for place, name in enumerate(names)}
+    runs = [
+        pair_run(0, model, {name: index[shown[name]] for name in shown}, each.limited)
+        for each, model, shown in modeled
+    ]
     fit = fit_host_pairs(runs, len(names), 1) if runs else None
     if fit is None:
         return _of_newest(level, having, controls, cells, reasons)
-    newest = having[-1][0].run
-    ranking = _ranking(fit, names, controls, newest)
+    newest, share = having[-1][0].run, _share([set(shown.values()) for _, _, shown in modeled])
+    links = controls | {name for name in names if OLD_BUILD in name}
+    ranking = _ranking(fit, names, links, newest, share)
     apart = without_interval(ranking)
     if apart and len(apart) < len(ranking.rows):
-        ranking = _ranking(fit, names, controls | apart, newest)
+        ranking = _ranking(fit, names, links | apart, newest, share)
     ranked = {row.name for row in ranking.rows}
     kept = {name: why for name, why in reasons.items() if name not in ranked}
     for name in cells:
         if name not in ranked and name not in kept:
-            kept[name] = UNLINKED if name in places else NOT_SLICES
+            kept[name] = UNLINKED if name in index else NOT_SLICES
     return BoardLevel(level, ranking, names, _estimate(fit), controls, cells, kept)
+
+
+def _of_build(part: EditionPart, name: str) -> str:
+    return f"{name}{OLD_BUILD}{part.servers[name].build_key}"
+
+
+def _share(names_by_run: Sequence[set[str]]) -> float:
+    """The share of the error for the last look at an edition.
+
+    A run whose contenders were all in earlier ones was raced because these left something open: a
+    look came before it. Look k spends 6 / (pi k)^2, so any number of looks spends at most all.
+    """
+    seen: set[str] = set()
+    looks = 1
+    for names in names_by_run:
+        looks += names <= seen
+        seen |= names
+    return 6 / (math.pi * looks) ** 2
 
 
 def _of_newest(
@@ -405,13 +435,18 @@ def _of_newest(
 
 
 def _ranking(
-    fit: HostPairFit, names: Sequence[str], controls: Collection[str], run: PartRun
+    fit: HostPairFit,
+    names: Sequence[str],
+    controls: Collection[str],
+    run: PartRun,
+    share: float,
 ) -> Ranking:
     return rank_over_host_pairs(
         fit,
         names,
         margin=run.margin,
         confidence=run.confidence,
+        share=share,
         controls=[name for name in names if name in controls],
     )
 
@@ -430,68 +465,3 @@ def _estimate(fit: HostPairFit) -> EffectEstimate:
         slice_variance=unknown,
         contender_degrees=np.nanmin(of_pairs, axis=1),
     )
-
-
-def changes(before: Edition, after: Edition) -> dict[Level, dict[str, UnpairedChange]]:
-    """The change of each server of both editions, beside the others of both, by level.
-
-    All intervals of a level hold jointly at 95 %. Levels without slices in both have none.
-    """
-    older = {each.level: each for each in before.levels}
-    return {
-        each.level: _changes(older[each.level], each)
-        for each in after.levels
-        if each.level in older
-    }
-
-
-def _changes(before: BoardLevel, after: BoardLevel) -> dict[str, UnpairedChange]:
-    if before.estimate is None or after.estimate is None:
-        return {}
-    ranked = [
-        {row.name for row in (each.ranking.rows if each.ranking else ())}
-        for each in (before, after)
-    ]
-    names = [name for name in before.names if name in ranked[0] & ranked[1]]
-    if len(names) < 2:
-        return {}
-    places = [np.array([each.names.index(name) for name in names]) for each in (before, after)]
-    alpha = ErrorLevel(comparisons=len(names)).alpha
-    found = relative_changes(before.estimate, after.estimate, (places[0], places[1]), alpha)
-    return dict(zip(names, found, strict=True))
-
-
-def outdated(servers: Mapping[str, ServerFacts]) -> dict[str, str]:
-    """The contenders of which the edition has a newer version: name -> that version."""
-    newest: dict[tuple[str, str], str] = {}
-    for facts in servers.values():
-        key = facts.language, facts.framework
-        if facts.framework and _version(facts.version) > _version(newest.get(key, "")):
-            newest[key] = facts.version
-    return {
-        facts.name: best
-        for facts in servers.values()
-        if facts.version
-        and (best := newest.get((facts.language, facts.framework), ""))
-        and _major(best) > _major(facts.version)
-    }
-
-
-def _version(text: str) -> tuple[int, ...]:
-    """The numbers of a version, for their order."""
-    first, *_ = [*text.replace(",", " ").split(), ""]
-    parts = first.lstrip("v").replace("-", ".").split(".")
-    return tuple(int(part) for part in parts if part.isdecimal())
-
-
-def _major(text: str) -> tuple[int, int]:
-    """What tells releases apart: a patch is not outdated."""
-    parts = (*_version(text), 0, 0)
-    return parts[0], parts[1]
-
-
-def separates_text(edition: Edition) -> str:
-    """The sentence at the top of the board."""
-    if edition.separates is None:
-        return "What this board separates is not known: a workload has too few fresh starts."
-    return f"This board separates differences of {numbers.percent(edition.separates)} and more."

@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deadheat.foreign_text import one_line
@@ -61,6 +62,9 @@ class Meeting:
     p99_us: tuple[float | None, float | None]
 
 
+MetLevel = tuple[RunView, LevelAnalysis, list[Versus]]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A run, its contenders, and the pairs that have a page, over all levels of all workloads."""
@@ -70,31 +74,30 @@ class Entry:
     meetings: tuple[Meeting, ...]
 
 
-def entry_of(view: RunView, analysis: Analysis) -> Entry:
-    run = _run(view, analysis)
-    levels = levels_of(view, analysis)
+def entry_of(view: RunView, levels: Sequence[MetLevel]) -> Entry:
+    run = _run(view, analyze(view))
     return Entry(
         run,
         figures=tuple(
             _figures(each, run, level, standing)
-            for each, level in levels
+            for each, level, _ in levels
             for standing in level.standings
             if standing.cell.trials
         ),
-        meetings=tuple(
-            _meeting(each, run, pair) for each, level in levels for pair in pairs_of(level)
-        ),
+        meetings=tuple(_meeting(each, run, pair) for each, _, pairs in levels for pair in pairs),
     )
 
 
-def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, LevelAnalysis]]:
-    """Every level of a run with the view of its workload."""
-    several = len(view.workloads) > 1
-    analyses = [(each, analyze(each) if several else analysis) for each in view.by_workload]
-    return [(each, level) for each, own in analyses for level in own.levels]
+def levels_of(view: RunView) -> list[MetLevel]:
+    """Every level of a run with the view of its workload, and the pairs that have a page."""
+    return [
+        (each, level, _pairs_of(level))
+        for each in view.by_workload
+        for level in analyze(each).levels
+    ]
 
 
-def pairs_of(level: LevelAnalysis) -> list[Versus]:
+def _pairs_of(level: LevelAnalysis) -> list[Versus]:
     """The pairs of a level that have a page: neighbors in its order, and servers of one language.
 
     All pairs would be n squared, and nobody asks about most of them.

@@ -15,12 +15,13 @@ from typing import Any
 from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
-from deadheat.serve.edition import (
-    BoardLevel,
-    Edition,
+from deadheat.serve.edition import BoardLevel, Edition
+from deadheat.serve.edition_findings import (
     changes,
     outdated,
     separates_text,
+    share_text,
+    why_not,
 )
 from deadheat.serve.markup import (
     Html,
@@ -32,8 +33,7 @@ from deadheat.serve.markup import (
     text,
 )
 from deadheat.serve.servers import anchor
-from deadheat.stats.known_interval import dead_heats
-from deadheat.stats.ranking import Pair, Ranking, Row
+from deadheat.stats.ranking.ranks import Pair, Ranking, Row, dead_heats
 from deadheat.workload import Level
 
 PAGE = """<!doctype html>
@@ -51,7 +51,7 @@ script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'">
 <title>{title}</title>
 </head>
 <body>
-<header><span class="brand">deadheat</span></header>
+<header><nav aria-label="deadheat"><span class="brand">deadheat</span>{runs}</nav></header>
 <main>
 <h1>{title}</h1>
 {body}
@@ -69,6 +69,7 @@ FIGURES = (  # key, heading, what it is
     ("cold", "start", "from the start of a process to its first answer, ms"),
     ("head", "head", "bytes of the head of an answer"),
 )
+ELSEWHERE = "(another machine)"
 NAME_MAX = 40
 
 
@@ -78,10 +79,12 @@ def index_page(
     image: str | None = None,
     repeat: str = "",
     others: Sequence[str] = (),
+    served: bool = False,
 ) -> str:
     """The page; `earlier` has older editions, the newest first, and `repeat` how to write it.
 
-    `others` names servers that have a page and are not in the edition.
+    `others` names servers that have a page and are not in the edition. A page that is `served` has
+    a link to the list of all runs.
     """
     names = _order(edition)
     script = _asset("board.js").strip()
@@ -94,6 +97,7 @@ def index_page(
         "tags": preview_tags(TITLE, description, image),
         "style": _asset("site.css") + _asset("board.css"),
         "title": TITLE,
+        "runs": ' · <a href="/runs">All runs</a>' if served else "",
         "body": "\n".join(_body(edition, names, earlier, repeat, others)),
         "data": _json(_data(edition, names, earlier)),
         "script": script,
@@ -137,6 +141,12 @@ def _body(
         "the places that the data allow. A brace holds servers in a dead heat: their order is "
         "not known. A dash has a reason; open it.</p>"
     )
+    for each in earlier:
+        if where := edition.elsewhere(each):
+            yield Html(
+                f'<p class="facts"><strong>{text(each.name)} is of another machine</strong>: '
+                f"{text(where)}. A change since then may be one of the machine.</p>"
+            )
     yield Html(_controls(edition, earlier))
     yield Html('<p id="count" class="facts" role="status"></p>')
     yield _table(edition, names)
@@ -169,7 +179,10 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
         choice("of", "figures of", [(each, each) for each in workloads]),
     ]
     if earlier:
-        options = [("", "none"), *((str(i), each.name) for i, each in enumerate(earlier))]
+        options = [("", "none")]
+        for i, each in enumerate(earlier):
+            mark = f" {ELSEWHERE}" if edition.elsewhere(each) else ""
+            options.append((str(i), f"{each.name}{mark}"))
         parts.append(choice("before", "changes since", options))
     weights = "".join(
         f'<label>{text(each)} <input class="weight" data-workload="{i}" type="number" min="0" '
@@ -234,6 +247,9 @@ def _table(edition: Edition, names: Sequence[str]) -> Html:
             if name in old
             else ""
         )
+        if facts.ended:
+            days = ", ".join(f"{one_line(line)} until {day}" for line, day in facts.ended.items())
+            mark += f' <span class="old" title="supported: {text(days)}">unsupported</span>'
         version = text(one_line(facts.version or numbers.NONE, 24))
         cells.append(f'<td class="version" data-label="version" dir="auto">{version}{mark}</td>')
         lines.append(f'<tr data-row="{place}">{"".join(cells)}</tr>')
@@ -267,25 +283,6 @@ def _cell(level: BoardLevel, row: Row | None, name: str, brace: str) -> str:
     return (
         f'<td class="{css}" style="--s:{min(share, 1):.3f}" {label}><a href="{href}">'
         f"<b>{share_text(share)}</b><small>{row.rank.replace('-', '–')}</small></a></td>"
-    )
-
-
-def why_not(level: BoardLevel, name: str) -> str:
-    """Why a server has no rank in a column."""
-    if name not in level.cells:
-        return f"it was not raced on {level.level.workload}"
-    return level.reasons.get(name) or "its interval is unknown"
-
-
-def share_text(share: float) -> str:
-    """`87`, or `8.7` and `0.87` for small shares: two digits at least."""
-    percent = 100 * share
-    return (
-        f"{percent:.0f}"
-        if percent >= 10
-        else f"{percent:.1f}"
-        if percent >= 1
-        else f"{percent:.2f}"
     )
 
 

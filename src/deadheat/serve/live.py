@@ -1,6 +1,7 @@
 """The page of a run. It fetches the run's document, and fetches it again as new trials end."""
 
 import asyncio
+import gzip
 import json
 import threading
 import time
@@ -12,11 +13,18 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 
 from deadheat import numbers
+from deadheat.errors import DeadheatError
 from deadheat.protocol import Settle
 from deadheat.report.formats import page as report_page
-from deadheat.serve.document import PackedDocument, document_of
+from deadheat.serve.document import BOARD, PackedDocument, document_of
 from deadheat.store import Store
-from deadheat.store.listing import RunProgress, RunSummary, run_progress, run_summary
+from deadheat.store.listing import (
+    RunProgress,
+    RunSummary,
+    run_progress,
+    run_summaries,
+    run_summary,
+)
 
 INTERVAL_S = 2.0
 CACHED_MAX = 8  # documents
@@ -27,7 +35,7 @@ BAR = """<body>
 .live { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; max-width: 84rem; \
 margin: 0 auto; padding: .75rem 1.5rem 0; font-size: .9rem; }
 </style>
-<nav class="live" aria-label="deadheat serve"><a href="/">All runs</a>\
+<nav class="live" aria-label="deadheat serve"><a href="/runs">All runs</a>\
 <span class="status" id="live" role="status"></span></nav>"""
 SCRIPT = '<script src="/assets/live.js"></script>\n</body>'
 
@@ -41,6 +49,30 @@ def page(_: Store, run_id: str) -> str:
         .replace("<body>", BAR, 1)
         .replace("</body>", SCRIPT, 1)
     )
+
+
+class Boards:
+    """The index of the board, made again when another run is over, and not while one goes on."""
+
+    def __init__(self, store_path: Path, make: Callable[[Path, str], PackedDocument] = document_of):
+        self._store_path, self._make = store_path, make
+        self._made: tuple[list[str], str | None] = ([], None)
+        self._lock = threading.Lock()
+
+    def index(self, store: Store) -> str | None:
+        """None where there is no board: a run is in progress, or none has a rate."""
+        with self._lock:
+            runs = run_summaries(store)
+            if any(run.state in GROWING for run in runs):
+                return None
+            ids = [run.run_id for run in runs if not run.is_empty]
+            if ids != self._made[0]:
+                try:
+                    page = gzip.decompress(self._make(self._store_path, BOARD).packed).decode()
+                except DeadheatError:
+                    page = None
+                self._made = (ids, page)
+            return self._made[1]
 
 
 class Documents:

@@ -27,13 +27,14 @@ from deadheat.serve.markup import (
     paragraph,
     preview_tags,
     run_file,
+    server_file,
     static_page,
     table,
     text,
     wide,
 )
 from deadheat.store import Store
-from deadheat.store.listing import ValidRate, valid_rates
+from deadheat.store.listing import ValidRate, contender_names, valid_rates
 from deadheat.workload import HELLO, Level
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 220, 80, 44, 24, 24
@@ -103,6 +104,13 @@ def chart(caption: str, marks: Sequence[Mark], date_format: str = "%Y-%m-%d") ->
         f"{''.join(elements)}</svg>"
     )
     return Html(f"<figure><figcaption>{text(caption)}</figcaption>{wide(caption, svg)}</figure>")
+
+
+def shown_server(store: Store, name: str) -> str:
+    """The contender of a served page: named as it is, or by the file that a board links to."""
+    names = dict.fromkeys(each for several in contender_names(store).values() for each in several)
+    files = {server_file(each): each for each in names}
+    return name if name in names else files.get(f"servers/{name}", name)
 
 
 def timeline_page(store: Store, name: str) -> str:

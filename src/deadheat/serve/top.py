@@ -5,8 +5,9 @@ import textwrap
 from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.picture import svg
-from deadheat.serve.edition import Edition, separates_text
-from deadheat.stats.known_interval import dead_heats
+from deadheat.serve.edition import Edition
+from deadheat.serve.edition_findings import separates_text
+from deadheat.stats.ranking.ranks import dead_heats
 
 WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
 LEFT, RIGHT, BARS = 64, 1136, 400

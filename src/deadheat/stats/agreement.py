@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import NORMAL, Floats
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Ranking
 
 _FEWEST_FOR_AN_INTERVAL = 5
 
@@ -49,17 +48,17 @@ def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreem
         low=low,
         high=high,
         contenders=len(names),
-        tau_b_of_separated=_tau_b(*(_signs(run, names) for run in (first, second))),
+        tau_b_of_separated=_tau_b(*(signs(run, names) for run in (first, second))),
         inversions=inversions(names, first, second),
     )
 
 
 def tau_b(x: Sequence[float] | npt.ArrayLike, y: Sequence[float] | npt.ArrayLike) -> float:
     """Kendall's tau-b (Kendall 1945), corrected for ties; NaN if x or y is constant."""
-    signs = [np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (x, y))]
-    if signs[0].shape != signs[1].shape:
+    of_both = [np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (x, y))]
+    if of_both[0].shape != of_both[1].shape:
         raise ValueError("the two rankings differ in length")
-    return _tau_b(*signs)
+    return _tau_b(*of_both)
 
 
 def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -80,19 +79,23 @@ def inversions(
     names: Sequence[str], first: Ranking, second: Ranking
 ) -> tuple[tuple[str, str], ...]:
     """Pairs of `names` that both rankings separate, in opposite order."""
-    signs = _signs(first, names) * _signs(second, names)
-    return tuple((names[a], names[b]) for a, b in np.argwhere(np.triu(signs, k=1) < 0))
+    opposite = signs(first, names) * signs(second, names) < 0
+    return tuple((names[a], names[b]) for a, b in np.argwhere(np.triu(opposite, k=1)))
 
 
-def _signs(ranking: Ranking, names: Sequence[str]) -> Floats:
+def signs(ranking: Ranking, names: Sequence[str]) -> Floats:
     """1 where the row is separated and faster than the column, -1 where slower, else 0."""
-    signs = np.zeros((len(names), len(names)))
-    for a, b in combinations(range(len(names)), 2):
-        pair = ranking.pair(names[a], names[b])
-        if pair.verdict is Verdict.SEPARATED:
-            signs[a, b] = 1 if pair.faster == names[a] else -1
-            signs[b, a] = -signs[a, b]
-    return signs
+    places = {name: place for place, name in enumerate(names)}
+    separated = [
+        (places[pair.faster], places[pair.slower])
+        for pair in ranking.pairs
+        if pair.verdict is Verdict.SEPARATED and pair.faster in places and pair.slower in places
+    ]
+    found = np.zeros((len(names), len(names)))
+    if separated:
+        faster, slower = np.array(separated).T
+        found[faster, slower], found[slower, faster] = 1.0, -1.0
+    return found
 
 
 def _tau_b(first: Floats, second: Floats) -> float:

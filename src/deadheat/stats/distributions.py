@@ -1,6 +1,9 @@
-"""Student's t and exact binomial bounds.
+"""Student's t, exact binomial bounds, and what is 0 but for rounding.
 
 `scipy.special` takes longer to import than the rest of a command, so each function imports it.
+
+Processors and libraries round differently, so no decision may depend on the last bit. Relative
+errors and logarithms of rates hold about 15 digits; no rate is measured to 12.
 """
 
 from statistics import NormalDist
@@ -49,3 +52,20 @@ def binomial_bounds(hits: int, trials: int, confidence: float = 0.95) -> tuple[f
 
 def _floats(values: npt.ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
+
+
+RESOLUTION = 1e-12
+
+
+def without_rounding(values: Floats) -> Floats:
+    """`values` of logarithms or relative errors, with 0 for those closer to 0 than any rate is."""
+    return np.where(np.abs(values) < RESOLUTION, 0.0, values)
+
+
+def falling(values: Floats) -> npt.NDArray[np.intp]:
+    """The order of these logarithms, largest first; those alike but for rounding stay put."""
+    order = np.argsort(-values, kind="stable")
+    if not len(order):
+        return order
+    steps = -np.diff(values[order]) >= RESOLUTION
+    return order[np.lexsort((order, np.concatenate(([0], np.cumsum(steps)))))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import NORMAL, binomial_bounds
-from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking.pairs import PairFits
 
 FEWEST_PAIRS = 200
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import AwareDatetime, Field
 
 from deadheat.catalog.manifest import Strict
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Decided
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Decided
 
 
 class Resumption(Strict):
@@ -67,6 +67,7 @@ class Conclusion(Strict):
     slo: str | None = None  # of a search for capacity
     capacities: Annotated[tuple[Capacity, ...], Field(strict=False)] = ()
     imported: ImportedFrom | None = None
+    folder: str | None = None  # where its command was given; a copy of the run does not have it
 
     @property
     def share_of_error(self) -> float:

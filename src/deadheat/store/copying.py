@@ -1,11 +1,15 @@
 """Copies one run from store to store: all its rows, with new ids."""
 
+import itertools
+import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from deadheat.foreign_text import masked, without_secrets
+from deadheat.inflate import parse
 from deadheat.store.conclusion import Conclusion, ImportedFrom
-from deadheat.store.parsing import parsed
+from deadheat.store.parsing import decoded, masked_manifest, masked_protocol, parsed
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
 
@@ -36,7 +40,7 @@ def copy_run(
     run_id: str,
     imported: ImportedFrom | None,
 ) -> None:
-    """Insert the run into `target`, with `imported` in its conclusion.
+    """Insert the run into `target`, with `imported` in its conclusion, and without passwords.
 
     The builds and calibrations of an imported run are stored as its own.
     Each table is read in its order and written by one statement. Commits nothing. Raises
@@ -45,11 +49,32 @@ def copy_run(
     target.execute("BEGIN IMMEDIATE")  # the ids below are free until it ends
     owner = {"imported_with": run_id} if imported else {}
     parameters = {"run": run_id, "imported_with": _owner_in(source, run_id)}
+    secrets = frozenset[str]()
+    for (command,) in source.execute("SELECT command FROM run WHERE id = ?", (run_id,)):
+        _, secrets = without_secrets(decoded(parse, command, run_id, "command"))
     ids: dict[str, dict[int, int]] = {table: {} for table in REFERS_TO.values()}
     for table, belongs in BELONGS.items():
         rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)
-        changed = _changed(table, map(dict, rows), ids, imported, owner if table in OWNED else {})
+        values = map(dict, rows)
+        if secrets:
+            values = map(_masked, values, itertools.repeat(secrets))
+        changed = _changed(table, values, ids, imported, owner if table in OWNED else {})
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
+
+
+def _masked(row: dict[str, Any], secrets: frozenset[str]) -> dict[str, Any]:
+    """A row with `***` for each password: only the store keeps it, to start a server again."""
+    changes: dict[str, Callable[[Any], Any]] = {
+        "command": lambda words: [*without_secrets(words)[0]],
+        "manifest": masked_manifest,
+        "protocol": lambda values: masked_protocol(values, secrets),
+    }
+    for column in changes.keys() & row.keys():
+        changed = changes[column](parse(row[column]))
+        row[column] = json.dumps(changed, ensure_ascii=False)
+    for column in {"fault", "log_tail", "reason"} & row.keys():
+        row[column] = masked(row[column], secrets) if row[column] else row[column]
+    return row
 
 
 def _owner_in(source: sqlite3.Connection, run_id: str) -> str | None:
@@ -71,11 +96,12 @@ def _changed(
                 if row[column] not in ids[referred]:
                     raise sqlite3.IntegrityError(f"{table}.{column} refers to another run")
                 row[column] = ids[referred][row[column]]
-        if table == "run" and imported:
+        if table == "run":
             conclusion = parsed(
                 Conclusion.model_validate, row["conclusion"], row["id"], "conclusion"
             )
-            row["conclusion"] = conclusion.changed(imported=imported).to_text()
+            imported = imported or conclusion.imported
+            row["conclusion"] = conclusion.changed(imported=imported, folder=None).to_text()
         yield {**row, **owner}
 
 

@@ -47,6 +47,16 @@ PROGRESS = """
            (SELECT max(at_s) FROM trial WHERE run_id = run.id) AS last_trial_at_s
     FROM run WHERE run.id = ?
 """
+RACED = """
+    SELECT run.id AS run_id, run.state, run.writer, run.protocol, contender.name,
+           contender.manifest, contender.fault, build.key AS build_key,
+           (SELECT count(*) FROM trial WHERE contender_id = contender.id) AS trials,
+           (SELECT max(memory_peak_bytes) FROM trial WHERE contender_id = contender.id)
+               AS memory_bytes
+    FROM contender JOIN run ON run.id = contender.run_id
+    LEFT JOIN build ON build.id = contender.build_id
+    WHERE contender.role = 'contender' ORDER BY run.started_at, run.rowid, contender.position
+"""
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = f"""
     SELECT run.id AS run_id, run.started_at, contender.version, trial.workload, trial.connections,
@@ -97,6 +107,44 @@ class ValidRate:
     rate_per_s: float
     imported: bool = False  # measured elsewhere
     workload: str = "hello"
+
+
+@dataclass(frozen=True, slots=True)
+class RacedContender:
+    """A contender of a run that has ended or not; `memory_bytes` is the most of any trial."""
+
+    run_id: str
+    state: str
+    protocol: StoredProtocol
+    name: str
+    manifest: dict[str, Any]
+    build_key: str | None
+    trials: int
+    memory_bytes: int | None
+    fault: str | None
+
+
+def raced_contenders(store: Store) -> list[RacedContender]:
+    """Every contender of every run, the oldest run first."""
+    found, protocols = [], dict[str, StoredProtocol]()
+    for row in store.rows(RACED):
+        run_id = row["run_id"]
+        if run_id not in protocols:
+            protocols[run_id] = parsed(protocol_of, row["protocol"], run_id, "protocol")
+        found.append(
+            RacedContender(
+                run_id=run_id,
+                state=run_state(row["state"], row["writer"]),
+                protocol=protocols[run_id],
+                name=row["name"],
+                manifest=parse(row["manifest"]),
+                build_key=row["build_key"],
+                trials=row["trials"],
+                memory_bytes=row["memory_bytes"],
+                fault=row["fault"],
+            )
+        )
+    return found
 
 
 def run_ids(store: Store) -> list[str]:

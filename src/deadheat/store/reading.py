@@ -5,17 +5,18 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeVar
 
 from deadheat.errors import StoreError
+from deadheat.foreign_text import masked, without_secrets
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 from deadheat.protocol import StoredProtocol, protocol_of
 from deadheat.store.conclusion import Conclusion
-from deadheat.store.parsing import decoded, parsed
+from deadheat.store.parsing import decoded, masked_manifest, masked_protocol, parsed
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
     StoredBuild,
@@ -197,20 +198,33 @@ class StoredRun:
         return None
 
 
-def read_run(store: Store, run_id: str) -> StoredRun:
-    """The run of that id. Raises `StoreError` if there is none."""
+def read_run(store: Store, run_id: str, *, with_secrets: bool = False) -> StoredRun:
+    """The run of that id. Raises `StoreError` if there is none.
+
+    What looks like a password in its command is shown as `***`, unless `with_secrets`: to start
+    the same server again.
+    """
     runs = store.select("SELECT * FROM run WHERE id = ?", run_id)
     if not runs:
         raise StoreError(f"the store {store.path} has no run {run_id}")
     run = runs[0]
     hosts = store.select("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
-    return StoredRun(
+    command = tuple(decoded(parse, run["command"], run_id, "command"))
+    shown, secrets = without_secrets(command)
+    stored = StoredRun(
         id=run_id,
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
         state=run_state(run["state"], run["writer"]),
-        protocol=parsed(protocol_of, run["protocol"], run_id, "protocol"),
-        command=tuple(decoded(parse, run["command"], run_id, "command")),
+        protocol=parsed(
+            lambda values: protocol_of(
+                values if with_secrets else masked_protocol(values, secrets)
+            ),
+            run["protocol"],
+            run_id,
+            "protocol",
+        ),
+        command=command if with_secrets else shown,
         seed=run["seed"],
         deadheat_version=run["deadheat_version"],
         generator_version=run["generator_version"],
@@ -233,6 +247,32 @@ def read_run(store: Store, run_id: str) -> StoredRun:
         instances=tuple(_instance(row, run_id) for row in store.select(INSTANCES, run_id)),
         trials=tuple(map(StoredTrial._make, store.select(TRIALS, run_id))),
         _store=store,
+    )
+    return _masked(stored, secrets) if secrets and not with_secrets else stored
+
+
+def _masked(run: StoredRun, secrets: frozenset[str]) -> StoredRun:
+    """The run with `***` for passwords, wherever a server or deadheat repeated them."""
+
+    def hide(text: str | None) -> str | None:
+        return masked(text, secrets) if text is not None else None
+
+    return replace(
+        run,
+        contenders=tuple(
+            replace(each, fault=hide(each.fault), manifest=masked_manifest(each.manifest))
+            for each in run.contenders
+        ),
+        instances=tuple(
+            replace(
+                each,
+                command=without_secrets(each.command)[0],
+                fault=hide(each.fault),
+                log_tail=hide(each.log_tail),
+            )
+            for each in run.instances
+        ),
+        trials=tuple(each._replace(reason=hide(each.reason)) for each in run.trials),
     )
 
 

@@ -1,13 +1,19 @@
 """The frozen values that the store gives back: one for each row, with its JSON decoded."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import ConfigDict, Field
 
 from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
+
+Known = Annotated[float | None, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,59 @@ class StoredTrial(NamedTuple):
 
     def _unreadable(self, column: str, error: ValueError) -> StoreError:
         return StoreError(f"run {self.run_id}: {column} of trial {self.id} cannot be read: {error}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerRequest:
+    """What one request took, on average over a trial. None: not counted, as in older runs."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    user_us: Known = None
+    """CPU time of the server's process tree in its own code."""
+    system_us: Known = None
+    """CPU time of the kernel on behalf of the tree."""
+    voluntary_switches: Known = None
+    """Times that a thread of the server gave its CPU up, to wait."""
+    involuntary_switches: Known = None
+    """Times that another task took its CPU."""
+    page_faults: Known = None
+    packets_in: Known = None
+    """TCP segments of the server, with data or without."""
+    data_packets_in: Known = None
+    """Those with data."""
+    packets_out: Known = None
+    """TCP segments of the client, with data or without."""
+    bytes_in: Known = None
+    """Bytes of a response, with its head."""
+    bytes_out: Known = None
+    """Bytes of a request, with its head."""
+
+    @classmethod
+    def stored(cls, result: Mapping[str, Any]) -> Self | None:
+        """That of a trial's result; None if it has none, or what no trial writes."""
+        figures = result.get("per_request")
+        if not isinstance(figures, Mapping):
+            return None
+        names = {each.name for each in fields(cls)}
+        usable = {n: v for n, v in figures.items() if n in names and isinstance(v, int | float)}
+        return cls(**{name: float(v) for name, v in usable.items() if math.isfinite(v)})
+
+    @classmethod
+    def median_of(cls, parts: Sequence[Self]) -> Self | None:
+        """The median of each figure over trials; None without any."""
+        figures = {}
+        for each in fields(cls):
+            known = [v for part in parts if (v := getattr(part, each.name)) is not None]
+            figures[each.name] = statistics.median(known) if known else None
+        return cls(**figures) if any(v is not None for v in figures.values()) else None
+
+    def adding_up_to(self, cpu_us: float | None) -> Self:
+        """With user and system time scaled so that their sum is the median of the sums."""
+        if cpu_us is None or not self.user_us or self.system_us is None:
+            return self
+        factor = cpu_us / (self.user_us + self.system_us)
+        return replace(self, user_us=self.user_us * factor, system_us=self.system_us * factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import UsageFault
 from deadheat.foreign_file import read_bytes
 from deadheat.inflate import parse
 from deadheat.workload.model import BODY_PROPERTIES, variables_in
@@ -163,12 +163,12 @@ def read_har(path: Path) -> list[Recorded]:
         entries = document["log"]["entries"]
         recorded = [_recorded(entry["request"], entry.get("response") or {}) for entry in entries]
     except OSError as error:
-        raise DeadheatError(f"{path}: {error.strerror}", "check the path") from error
+        raise UsageFault(f"{path}: {error.strerror}", "check the path") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DeadheatError(f"{path}: expected a HAR file: {_fault_of(error)}", HAR_HINT) from error
+        raise UsageFault(f"{path}: expected a HAR file: {_fault_of(error)}", HAR_HINT) from error
     kept = [each for each in recorded if each.url.lower().startswith(("http://", "https://"))]
     if not kept:
-        raise DeadheatError(f"{path}: expected requests by http, got none", HAR_HINT)
+        raise UsageFault(f"{path}: expected requests by http, got none", HAR_HINT)
     return kept
 
 

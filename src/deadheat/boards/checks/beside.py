@@ -14,8 +14,8 @@ from deadheat.boards.readings import BoardFinding, Figure, rounded
 from deadheat.errors import DeadheatError
 from deadheat.foreign_file import read_bytes
 from deadheat.stats.agreement import tau_b, tau_interval
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Ranking
 
 NAMES = Path(__file__).parents[1] / "names.csv"
 BYTES_MAX = 1 << 20

@@ -135,7 +135,7 @@ def accepts_processes(path: Path) -> bool:
 class CgroupTree(Tree):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.path = self.own_path = spec["cgroup"]  # of the tree, and of the command
-        self.cpu_usec = 0
+        self.cpu_usec = (0, 0)  # user and system
         Path(self.path).mkdir()
         try:
             super().__init__(spec, stdout, stderr)
@@ -175,14 +175,13 @@ class CgroupTree(Tree):
                     return pid
         return None
 
-    def cpu_s(self) -> float:
+    def cpu_times_s(self) -> tuple[float, float]:
         stat = keyed(read_text(f"{self.path}/cpu.stat"))
-        if not stat and self.container:  # the runtime has removed it
-            return self.cpu_usec / 1e6
-        if not stat:
+        if stat:
+            self.cpu_usec = (stat["user_usec"], stat["system_usec"])
+        elif not self.container:  # that of a container is removed by the runtime
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
-        self.cpu_usec = stat["usage_usec"]
-        return self.cpu_usec / 1e6
+        return self.cpu_usec[0] / 1e6, self.cpu_usec[1] / 1e6
 
     def memory(self) -> tuple[int, int]:
         now = read_number(f"{self.path}/memory.current")

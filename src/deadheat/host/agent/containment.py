@@ -24,6 +24,7 @@ from .kernel import (
     Family,
     cpu_ticks_of,
     descendants,
+    largest,
     numbered,
     read_text,
     stat_fields,
@@ -41,7 +42,7 @@ class InitTree(Tree):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.empty = threading.Event()
         self.namespaced = spec["containment"] == "pid-namespace"
-        self.cpu_ticks = 0
+        self.cpu_ticks = (0, 0)  # user and system
         super().__init__(spec, stdout, stderr)
         children = descendants(self.process.pid)
         self.init = children[0] if self.namespaced and children else self.process.pid
@@ -69,21 +70,19 @@ class InitTree(Tree):
             raise Fault(f"process {pid} of the container has no monitor")
         self.init = int(fields[1])
 
-    def cpu_s(self) -> float:
+    def cpu_times_s(self) -> tuple[float, float]:
         """The time of the processes that the init reaped and of its living descendants.
 
         The init is read first. A process that ends in between is missed once, not counted twice.
         """
         init = stat_fields(self.init)
-        if init is None and self.container:
-            return self.cpu_ticks / TICKS_PER_S
-        if init is None:
+        if init is None and not self.container:
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
-        ticks = cpu_ticks_of(init, own=False)
-        living = (stat_fields(pid) for pid in self.members())
-        ticks += sum(cpu_ticks_of(fields) for fields in living if fields)
-        self.cpu_ticks = max(self.cpu_ticks, ticks)
-        return self.cpu_ticks / TICKS_PER_S
+        if init is not None:
+            living = (stat_fields(pid) for pid in self.members())
+            ticks = [cpu_ticks_of(fields) for fields in living if fields]
+            self.cpu_ticks = largest(self.cpu_ticks, [cpu_ticks_of(init, own=False), *ticks])
+        return self.cpu_ticks[0] / TICKS_PER_S, self.cpu_ticks[1] / TICKS_PER_S
 
     def send(self, number: int) -> None:
         if self.container:

@@ -109,9 +109,28 @@ def descendants(root: int) -> list[int]:
     return Family().descendants(root)
 
 
-def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
+def cpu_ticks_of(fields: list[str], own: bool = True) -> tuple[int, int]:
     """User and system time in ticks, of a process (if `own`) and the children it waited for."""
-    return sum(map(int, fields[11:15] if own else fields[13:15]))
+    user, system, of_children, system_of_children = map(int, fields[11:15])
+    return of_children + user * own, system_of_children + system * own
+
+
+def largest(before: tuple[int, int], now: list[tuple[int, int]]) -> tuple[int, int]:
+    """The sums of these pairs; `before` where those of a process that ended are missing now."""
+    sums = (sum(user for user, _ in now), sum(system for _, system in now))
+    return sums if sum(sums) >= sum(before) else before
+
+
+def switches_of(pid: int) -> dict[int, tuple[int, int]]:
+    """Voluntary and involuntary context switches of each living thread of a process, by its id."""
+    switches = {}
+    with contextlib.suppress(OSError):
+        for thread in numbered(Path(f"/proc/{pid}/task")):
+            status = keyed(read_text(f"/proc/{pid}/task/{thread}/status"))
+            if "voluntary_ctxt_switches" in status:
+                names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+                switches[thread] = (status[names[0]], status[names[1]])
+    return switches
 
 
 def memory_of(pid: int) -> int:
@@ -186,6 +205,6 @@ def _busy_s(pid: int, thread: int) -> float:
     """
     task = f"{pid}/task/{thread}"
     fields = stat_fields(task)
-    ran_s = cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
+    ran_s = sum(cpu_ticks_of(fields)) / TICKS_PER_S if fields else 0.0
     schedule = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
     return max(ran_s, (int(schedule[0]) + int(schedule[1])) / 1e9)

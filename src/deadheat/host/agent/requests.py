@@ -276,9 +276,9 @@ class Agent:
         return self.watches.pop(watch).finish()
 
     def exchange(
-        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float
+        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float, tls: bool
     ) -> Json:
-        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s)
+        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s, tls)
 
     def close(self) -> bool:
         """Kill every tree. If one cannot be killed, print the error and return False."""

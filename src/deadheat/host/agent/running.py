@@ -14,6 +14,7 @@ from .kernel import (
     TICKS_PER_S,
     Family,
     cpu_ticks_of,
+    largest,
     numbered,
     read_text,
     start_ticks,
@@ -33,8 +34,9 @@ class ListeningServer(Processes):
     """The topmost holders of a listening socket, and their descendants."""
 
     def __init__(self, roots: list[int]) -> None:
+        super().__init__()
         self.roots = start_times(roots)
-        self.cpu_ticks = 0
+        self.cpu_ticks = (0, 0)  # user and system
 
     def members(self, family: Family | None = None) -> list[int]:
         roots = [pid for pid, ticks in self.roots if start_ticks(pid) == ticks]
@@ -43,10 +45,10 @@ class ListeningServer(Processes):
         of = family or Family()
         return list(dict.fromkeys(pid for root in roots for pid in (root, *of.descendants(root))))
 
-    def cpu_s(self) -> float:
+    def cpu_times_s(self) -> tuple[float, float]:
         living = (stat_fields(pid) for pid in self.members())
-        self.cpu_ticks = max(self.cpu_ticks, sum(cpu_ticks_of(f) for f in living if f))
-        return self.cpu_ticks / TICKS_PER_S
+        self.cpu_ticks = largest(self.cpu_ticks, [cpu_ticks_of(f) for f in living if f])
+        return self.cpu_ticks[0] / TICKS_PER_S, self.cpu_ticks[1] / TICKS_PER_S
 
     def cpus(self) -> list[int]:
         """The CPUs that it may use."""

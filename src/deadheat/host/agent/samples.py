@@ -79,16 +79,16 @@ class Watch(threading.Thread):
         self.limited = limited_cgroups()
         self.over = threading.Event()
         self.failure: Exception | None = None
-        self.samples = [self.sample(with_usage=True)]
+        self.samples = [self.sample(with_usage=True, with_switches=True)]
         self.start()
 
-    def sample(self, with_usage: bool) -> Json:
+    def sample(self, with_usage: bool, with_switches: bool = False) -> Json:
         meminfo = keyed(read_text("/proc/meminfo"))
         ticks = cpu_ticks()
         return {
             "at_s": time.monotonic(),
             "cpu_ticks": ticks,
-            "usage": dict(self.usages()) if with_usage else {},
+            "usage": dict(self.usages(with_switches)) if with_usage else {},
             "network": {**network_counters(), **packet_drops()},
             "pressure_cpu_us": pressure_cpu_us(),
             "memory_available_bytes": 1024 * meminfo.get("MemAvailable", 0),
@@ -96,11 +96,11 @@ class Watch(threading.Thread):
             "throttled": throttled(self.limited),
         }
 
-    def usages(self) -> Iterator[tuple[str, Json]]:
+    def usages(self, with_switches: bool) -> Iterator[tuple[str, Json]]:
         """The usage of every tree that has not been stopped since."""
         for name, tree in self.trees.items():
             with contextlib.suppress(Fault):
-                yield name, tree.usage()
+                yield name, tree.usage(with_switches)
 
     def run(self) -> None:
         try:
@@ -123,4 +123,4 @@ class Watch(threading.Thread):
         self.join()
         if self.failure:
             raise Fault(f"the watch failed: {self.failure!r}")
-        return [*self.samples, self.sample(with_usage=True)]
+        return [*self.samples, self.sample(with_usage=True, with_switches=True)]

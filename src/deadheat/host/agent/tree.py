@@ -20,10 +20,12 @@ from .kernel import (
     memory_of,
     read_text,
     stat_fields,
+    switches_of,
 )
 from .log import Log
 from .program import ARCHIVE_FDS, LOG_BYTES_MAX, PROCESSES_MAX, Fault, Json, own_command
 
+FAULTS_AT = (7, 9)  # in `stat_fields`: minor and major page faults of a process
 START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
 
 
@@ -32,13 +34,32 @@ class Processes(abc.ABC):
 
     memory_peak_bytes = 0
 
+    def __init__(self) -> None:
+        self.switches: dict[int, tuple[int, int]] = {}  # of each thread, as last read
+        self.switches_total = (0, 0)
+
     @abc.abstractmethod
     def members(self, family: Family | None = None) -> list[int]:
         """Those that live now, or lived at the moment of `family`."""
 
     @abc.abstractmethod
-    def cpu_s(self) -> float:
+    def cpu_times_s(self) -> tuple[float, float]:
         """User and system time, also of dead processes; `Fault` if none is left."""
+
+    def cpu_s(self) -> float:
+        return sum(self.cpu_times_s())
+
+    def context_switches(self) -> tuple[int, int]:
+        """Voluntary and involuntary ones of all threads; of ended ones, as last read."""
+        read = {k: v for pid in self.members() for k, v in switches_of(pid).items()}
+        voluntary, involuntary = self.switches_total
+        for thread, now in read.items():
+            then = self.switches.get(thread, (0, 0))
+            same = now[0] >= then[0] and now[1] >= then[1]  # else another has its id
+            voluntary += now[0] - then[0] * same
+            involuntary += now[1] - then[1] * same
+        self.switches, self.switches_total = read, (voluntary, involuntary)
+        return self.switches_total
 
     def memory(self) -> tuple[int, int]:
         """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
@@ -48,16 +69,24 @@ class Processes(abc.ABC):
         self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
         return now, self.memory_peak_bytes
 
-    def usage(self) -> Json:
+    def usage(self, with_switches: bool = True) -> Json:
+        """Context switches are in files of each thread, so a sample during a load has none."""
         memory, peak = self.memory()
         pids = self.members()
-        threads = (stat_fields(pid) for pid in pids)
+        stats = [fields for fields in map(stat_fields, pids) if fields]
+        user_s, system_s = self.cpu_times_s()
+        voluntary, involuntary = self.context_switches() if with_switches else (None, None)
         return {
-            "cpu_s": self.cpu_s(),
+            "cpu_s": user_s + system_s,
+            "user_s": user_s,
+            "system_s": system_s,
+            "voluntary_switches": voluntary,
+            "involuntary_switches": involuntary,
+            "page_faults": sum(int(fields[at]) for fields in stats for at in FAULTS_AT),
             "memory_bytes": memory,
             "memory_peak_bytes": peak,
             "processes": len(pids),
-            "threads": sum(int(fields[17]) for fields in threads if fields),
+            "threads": sum(int(fields[17]) for fields in stats),
         }
 
 
@@ -65,6 +94,7 @@ class Tree(Processes):
     """A running command with its descendants, as the agent sees it."""
 
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        super().__init__()
         self.ended = threading.Event()  # the first process has ended
         self.exit_code: int | None = None
         self.limit: str | None = None  # the limit that ended the tree: its name and the reading
@@ -221,7 +251,10 @@ class Tree(Processes):
         self.thaw()
         if not self.ended.is_set():
             self.send(number)
+        end_s = time.monotonic() + deadline_s
         self.wait_empty(deadline_s)
+        if self.container:  # its client reports the end a moment after the container is empty
+            self.ended.wait(max(0.0, end_s - time.monotonic()))
         survivors = len({*self.members(), *self.outside()})
         killed = not self.ended.is_set() and survivors > 0
         self.kill()

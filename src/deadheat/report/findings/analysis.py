@@ -15,15 +15,14 @@ from deadheat.numbers import count
 from deadheat.protocol import Settle
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
-from deadheat.stats.change import asking_slower
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.known_interval import without_interval
-from deadheat.stats.model_ranking import pair_fits, rank_from_model
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ranking import Ranking, Row, rank
-from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.change import asking_slower
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.ranking.pairs import PairFits, fit_pairs
+from deadheat.stats.ranking.ranks import Ranking, Row, rank, without_interval
+from deadheat.stats.ranking.rate_matrix import Place, rankable, rate_matrix
+from deadheat.stats.ranking.ratio import RatioInterval
 
 ALONE = "no other contender has a rate to compare with"
 
@@ -75,6 +74,21 @@ class LevelAnalysis:
         return tuple(standing for standing in self.standings if standing.ranked)
 
     @property
+    def by_name(self) -> Mapping[str, tuple[int, Standing]]:
+        """The place and the standing of each contender."""
+        if "by_name" not in self.kept:
+            self.kept["by_name"] = {
+                standing.contender.name: (place, standing)
+                for place, standing in enumerate(self.standings)
+            }
+        names: Mapping[str, tuple[int, Standing]] = self.kept["by_name"]
+        return names
+
+    def place(self, name: str) -> int:
+        """Where a contender stands, from 0. Raises KeyError for another name."""
+        return self.by_name[name][0]
+
+    @property
     def lone(self) -> Standing | None:
         """The only contender with a rate that counts: it has no rank."""
         comparable = [standing for standing in self.standings if standing.row is not None]
@@ -100,7 +114,18 @@ class Analysis:
 
 
 def analyze(view: RunView) -> Analysis:
-    """Rank each level over its valid trials, with the run's margin and confidence."""
+    """Rank each level over its valid trials, with the run's margin and confidence.
+
+    The view keeps the result: each format and each page asks for it.
+    """
+    first, *_ = view.by_workload
+    if "analysis" not in first.kept:
+        first.kept["analysis"] = _analyze(first)
+    analysis: Analysis = first.kept["analysis"]
+    return analysis
+
+
+def _analyze(view: RunView) -> Analysis:
     trials = [
         trial
         for contender in (*view.contenders, *view.controls)

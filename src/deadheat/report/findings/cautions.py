@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deadheat import numbers
@@ -18,38 +18,109 @@ NAMED = 4
 COMMAND_MAX = 40  # characters
 TOO_SHORT_MIN = 0.5  # of a trial's waits
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
+LOG_ADVICE = "turn off its request log, or raise --log-limit"
+MORE_LOAD = "use more --load-threads"
+# What each gate found, in words for who never heard of it; and what to do, or what it changes.
+GATE_WORDS = {
+    "achieved": ("the server could not keep up", "its latency grows"),
+    "ceiling": ("the rate is near the most that the client can measure", MORE_LOAD),
+    "client_cpu": ("the client was near its limit", MORE_LOAD),
+    "client_resources": ("the client ran out of ports or open files", "see `deadheat doctor`"),
+    "client_wait": ("the client waited for its CPU", "end other programs"),
+    "errors": ("requests failed", "rates leave them out"),
+    "frequency": ("the CPUs ran slower than before", "see `deadheat doctor`"),
+    "listen_drops": ("a full queue dropped connections", "raise the server's backlog"),
+    "little_law": ("connections were idle, or the client lost time", "the rate is too low"),
+    "neighbor": ("other programs used the CPUs", "end them (see `top`)"),
+    "network": ("the network was near its limit", "it may have set the rate"),
+    "retransmits": ("packets were lost", "each loss may stall a connection"),
+    "send_lag": ("the client sent late", f"use a lower rate, or {MORE_LOAD[4:]}"),
+    "served": ("some connections got no answer", "raise the server's backlog"),
+    "skew": ("the load hosts began too far apart", "use longer slices (--duration)"),
+    "steady": ("the rate never became steady", "give it a longer warm-up"),
+    "steal": ("other virtual machines took CPU time", "measure later"),
+    "throttled": ("a CPU quota stopped the server or the client", "raise the quota"),
+    "workers": ("worker processes of the server ended", "turn off what replaces them"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """One problem, the contenders it affects, and what to do. `code` is for machines."""
+    """One problem, the contenders it affects, and what to do. `code` is for machines.
+
+    `brief` is for the first screen: what happened, and what to do or what it changes.
+    """
 
     code: str
     contenders: tuple[str, ...]
     text: str
     advice: str | None = None
+    brief: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.brief or self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """One contender in a caution of a kind that several may have."""
+
+    name: str
+    detail: str
 
 
 def cautions(view: RunView) -> tuple[Caution, ...]:
-    """All cautions about a run, the most serious first."""
+    """All cautions about a run, the most serious first; those of one kind are one."""
     contenders = (*view.contenders, *view.controls)
     return (
         *_state(view),
         *_same_machine(view),
-        *(_absent(contender) for contender in contenders if contender.fault),
-        *(caution for contender in contenders for caution in _repeated_starts(contender)),
-        *(caution for contender in contenders for caution in _failed_trials(contender)),
+        *_absent(contenders),
+        *_joined(
+            "start-repeated", "starts failed and had to be repeated", contenders, _repeated_starts
+        ),
+        *_joined("trial-failed", "trials failed", contenders, _failed_trials),
         *_gates(view, contenders),
         *_workers(view),
-        *(caution for contender in contenders for caution in _errors(contender)),
-        *(caution for contender in contenders for caution in _unsteady(contender)),
-        *(caution for contender in contenders for caution in _cut_logs(contender)),
+        *_errors(view, contenders),
+        *_joined("unsteady", "starts were not steady", contenders, _unsteady),
+        *_joined("log-cut", "logs were cut", contenders, _cut_logs, LOG_ADVICE),
         *_client_limits(view),
         *_disturbed(view),
-        *_excluded(view),
-        *_disagreeing(view),
+        *_level_cautions(view),
         *_too_short_to_gather(view),
+        *_unsupported(view),
     )
+
+
+def _joined(
+    code: str,
+    lead: str,
+    contenders: Iterable[ContenderView],
+    cases_of: Callable[[ContenderView], Iterable[Affected]],
+    advice: str | None = None,
+) -> Iterator[Caution]:
+    yield from _one(code, lead, [case for each in contenders for case in cases_of(each)], advice)
+
+
+def _one(
+    code: str, lead: str, cases: Sequence[Affected], advice: str | None = None, tail: str = ""
+) -> Iterator[Caution]:
+    """One caution for all cases; the first screen has the details of a single case only."""
+    names = tuple(dict.fromkeys(case.name for case in cases))
+    if len(cases) == 1:
+        yield Caution(code, names, f"{cases[0].name}: {cases[0].detail}{tail}", advice)
+    elif cases:
+        details = [f"{case.name} ({case.detail})" for case in cases[:NAMED]]
+        more = [f"{len(cases) - NAMED} more"] if len(cases) > NAMED else []
+        text = f"{lead}: {listing([*details, *more])}{tail}"
+        yield Caution(code, names, text, advice, f"{lead}: {_names(names)}{tail}")
+
+
+def _names(names: Sequence[str]) -> str:
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return listing([*names[:NAMED], *more])
 
 
 def none_found(view: RunView) -> str:
@@ -60,6 +131,20 @@ def none_found(view: RunView) -> str:
         return "none, but no trial was checked for what disturbs it"
     trials = numbers.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
+
+
+def _unsupported(view: RunView) -> Iterator[Caution]:
+    """Contenders of a line whose support had ended when they ran."""
+    ended = {each.name: each.ended for each in view.contenders if each.ended}
+    if not ended:
+        return
+    lines = []
+    for name, of_one in ended.items():
+        days = ", ".join(f"{one_line(line)} until {day}" for line, day in of_one.items())
+        lines.append(f"{one_line(name)} ({days})")
+    more = f" and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    text = f"past the end of support: {', '.join(lines[:NAMED])}{more}"
+    yield Caution("unsupported", tuple(ended), text, "its project's present version may differ")
 
 
 def _state(view: RunView) -> Iterator[Caution]:
@@ -81,10 +166,21 @@ def _same_machine(view: RunView) -> Iterator[Caution]:
         yield Caution("same_machine", (), text, "for rates of two machines, use two machines")
 
 
-def _absent(contender: ContenderView) -> Caution:
-    fault = BUILD_STEP.sub(_cut, (contender.fault or "").strip()).splitlines()[0]
-    text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
-    return Caution("absent", (contender.name,), text)
+def _absent(contenders: Iterable[ContenderView]) -> Iterator[Caution]:
+    faults = {each.name: _fault(each) for each in contenders if each.fault}
+    if len(faults) == 1:
+        ((name, fault),) = faults.items()
+        text = fault if fault.startswith(name) else f"{name} did not run: {fault}"
+        yield Caution("absent", (name,), text)
+        return
+    cases = [
+        Affected(name, fault.removeprefix(name).lstrip(": ")) for name, fault in faults.items()
+    ]
+    yield from _one("absent", "these did not run", cases)
+
+
+def _fault(contender: ContenderView) -> str:
+    return BUILD_STEP.sub(_cut, (contender.fault or "").strip()).splitlines()[0]
 
 
 def _cut(step: re.Match[str]) -> str:
@@ -92,41 +188,48 @@ def _cut(step: re.Match[str]) -> str:
     return f"build step `{one_line(step[1], COMMAND_MAX)}`"
 
 
-def _repeated_starts(contender: ContenderView) -> Iterator[Caution]:
-    """The starts that failed and were tried again; the last of a contender that is out is not."""
+def _repeated_starts(contender: ContenderView) -> Iterator[Affected]:
+    """The starts that failed and were tried again; those of one that is out say no more."""
+    if contender.fault:
+        return
     faults = [start.fault.strip() for start in contender.starts if start.fault]
-    if contender.fault and faults:
-        faults.pop()
     for fault, starts in Counter(fault.partition("\n")[0] for fault in faults).most_common():
         reason = fault.removeprefix(f"{contender.name} ")
-        text = f"{contender.name}: {count(starts, 'start')} failed and had to be repeated: {reason}"
-        yield Caution("start-repeated", (contender.name,), text)
+        detail = f"{count(starts, 'start')} failed and had to be repeated: {reason}"
+        yield Affected(contender.name, detail)
 
 
-def _failed_trials(contender: ContenderView) -> Iterator[Caution]:
-    """A line for each contender and reason, over all its trials."""
+def _failed_trials(contender: ContenderView) -> Iterator[Affected]:
+    """One for each reason, over all its trials."""
     failed = [trial for trial in contender.trials if trial.state != "ok"]
     reasons = Counter(trial.reason or "no reason stored" for trial in failed)
     for reason, trials in reasons.most_common():
         lines = reason.strip().splitlines()
-        text = f"{contender.name}: {count(trials, 'trial')} failed: {lines[0] if lines else reason}"
-        yield Caution("trial-failed", (contender.name,), text)
+        detail = f"{count(trials, 'trial')} failed: {lines[0] if lines else reason}"
+        yield Affected(contender.name, detail)
 
 
 def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
-    """A line for each gate: who failed it how often, and the worst reading."""
+    """One for each gate: what it found, in which trials, and its worst reading."""
     failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
     for contender in contenders:
         for trial in contender.trials:
             for gate in trial.gates_failed:
                 failed[gate.code].append((contender.name, gate))
+    if any(trial.errors for contender in contenders for trial in contender.trials):
+        failed.pop("errors", None)  # `_errors` has more about them
     for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
         names = Counter(name for name, _ in cases)
         worst = max((gate for _, gate in cases), key=_excess)
         in_all = len(cases) == view.trials > 1
         where = f"all {view.trials:,} trials" if in_all else _trials_of(names)
-        text = f"{code}: failed in {where}{_worst_reading(worst)}"
-        yield Caution(code, tuple(names), text, worst.advice or None)
+        what, to_do = GATE_WORDS.get(code, (f"the gate {code} failed", "see docs/gates.md"))
+        these = "which does not count" if len(cases) == 1 else "which do not count"
+        text = f"{what} in {where}, {these} ({_reading_of(worst)})"
+        trials = where if in_all else f"{len(cases):,} of {count(view.trials, 'trial')}"
+        yield Caution(
+            code, tuple(names), text, worst.advice or None, f"{what} in {trials}: {to_do}"
+        )
 
 
 def _trials_of(trials_by_name: Counter[str]) -> str:
@@ -139,13 +242,14 @@ def _trials_of(trials_by_name: Counter[str]) -> str:
     return listing(parts)
 
 
-def _worst_reading(gate: Gate) -> str:
+def _reading_of(gate: Gate) -> str:
+    """`gate steal: worst 4 %, limit 1 %`."""
     if gate.reading is None:
-        return ""
+        return f"gate {gate.code}"
     if gate.threshold is None:
-        return f" (worst {numbers.reading(gate.reading, gate.unit)})"
+        return f"gate {gate.code}: worst {numbers.reading(gate.reading, gate.unit)}"
     worst, limit = numbers.reading_and_limit(gate.reading, gate.threshold, gate.unit)
-    return f" (worst {worst}, limit {limit})"
+    return f"gate {gate.code}: worst {worst}, limit {limit}"
 
 
 def _excess(gate: Gate) -> float:
@@ -170,23 +274,36 @@ def _workers(view: RunView) -> Iterator[Caution]:
     yield Caution("workers", names, text, advice)
 
 
-def _errors(contender: ContenderView) -> Iterator[Caution]:
-    total: Counter[str] = Counter()
-    for trial in contender.trials:
-        total.update(trial.errors)
-    if total:
-        classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
-        text = f"{contender.name}: {count(total.total(), 'request')} failed ({classes})"
-        yield Caution("errors", (contender.name,), f"{text}; rates do not include them")
+def _errors(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
+    totals: dict[str, Counter[str]] = {}
+    for contender in contenders:
+        total: Counter[str] = Counter()
+        for trial in contender.trials:
+            total.update(trial.errors)
+        if total:
+            totals[contender.name] = total
+    cases = []
+    for name, total in sorted(totals.items(), key=lambda item: -item[1].total()):
+        classes = ", ".join(f"{requests:,} {class_}" for class_, requests in total.most_common())
+        cases.append(Affected(name, f"{count(total.total(), 'request')} failed ({classes})"))
+    yield from _one("errors", "requests failed", cases, tail="; rates leave them out")
 
 
 def _client_limits(view: RunView) -> Iterator[Caution]:
     """Contenders that outran the client, judged over all their trials."""
+    cases: defaultdict[str, list[tuple[str, int, Gate]]] = defaultdict(list)
     for connections, gates_of in view.client_gates.items():
         for name, gates in gates_of.items():
             for gate in gates:
-                text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
-                yield Caution(gate.code, (name,), text, gate.advice)
+                cases[gate.code].append((name, connections, gate))
+    for code, found in cases.items():
+        what, to_do = GATE_WORDS[code]
+        at = [f"{name} at {connections:,} connections" for name, connections, _ in found]
+        names = tuple(dict.fromkeys(name for name, _, _ in found))
+        worst = max((gate for _, _, gate in found), key=_excess)
+        bounds = "its rate is a lower bound" if len(found) == 1 else "their rates are lower bounds"
+        text = f"{what} with {_names(at)}, so {bounds} ({_reading_of(worst)})"
+        yield Caution(code, names, text, worst.advice, f"{what} with {_names(names)}: {to_do}")
 
 
 def _disturbed(view: RunView) -> Iterator[Caution]:
@@ -215,39 +332,39 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
     return sum(waited for waited, _ in counts), sum(slices for _, slices in counts)
 
 
-def _excluded(view: RunView) -> Iterator[Caution]:
-    """Early slices that do not count, because their instance was still climbing or sinking."""
+def _level_cautions(view: RunView) -> Iterator[Caution]:
+    """Early slices that do not count; and rates that differ from a load without slices."""
+    excluded, witnesses, silent = list[Affected](), list[Affected](), list[Affected]()
     for level in view.sliced.values():
         for name, slices in level.slices.excluded.items():
             settlings = [settling for owner, settling in level.slices.settlings if owner == name]
             changes = listing([signed_percent(settling.change) for settling in settlings])
             unsettled = sum(not settling.settled for settling in settlings)
-            text = (
-                f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'start')} "
+            detail = (
+                f"{count(slices, 'early slice')} of {count(len(settlings), 'start')} "
                 f"do not count: its rate then changed by {changes} beside the others"
             )
             if unsettled:
-                text += f", and after {count(unsettled, 'start')} it never settled"
-            yield Caution("settling", (name,), text)
-
-
-def _disagreeing(view: RunView) -> Iterator[Caution]:
-    """Contenders whose rate in slices is not that of the load before them, without slices."""
-    for level in view.sliced.values():
+                detail += f", and after {count(unsettled, 'start')} it never settled"
+            excluded.append(Affected(name, detail))
         for name, gap in zip(level.names, level.fit.witness_gap, strict=True):
             if gap:
-                text = (
-                    f"{name}: under steady load before the race its rate was "
-                    f"{signed_percent(math.expm1(gap))} beside the others; its interval has both"
-                )
-                yield Caution("witness", (name,), text)
+                moved = signed_percent(math.expm1(gap))
+                detail = f"under steady load before the race its rate was {moved} beside the others"
+                witnesses.append(Affected(name, detail))
         for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
             if gap:
-                text = (
-                    f"{name}: it paused for {percent(-math.expm1(-gap), 0)} of the time, so "
-                    "nothing was sent; its interval has the rates with and without pauses"
+                share = percent(-math.expm1(-gap), 0)
+                silent.append(
+                    Affected(name, f"it paused for {share} of the time, and was sent nothing")
                 )
-                yield Caution("silent", (name,), text)
+    yield from _one("settling", "early slices do not count", excluded)
+    yield from _one(
+        "witness", "rates under steady load were others", witnesses, tail="; intervals have both"
+    )
+    yield from _one(
+        "silent", "these paused", silent, tail="; intervals have the rates with and without pauses"
+    )
 
 
 def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
@@ -266,24 +383,21 @@ def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
         yield Caution("client_gathering", names, text, "use more connections")
 
 
-def _unsteady(contender: ContenderView) -> Iterator[Caution]:
+def _unsteady(contender: ContenderView) -> Iterator[Affected]:
     """Starts without a steady state, or with trouble during warm-up."""
     checks = [start.steady for start in contender.starts if start.steady]
     troubled = [steady for steady in checks if steady.get("trouble")]
     if troubled:
         reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
-        text = f"{contender.name}: {reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
-        yield Caution("unsteady", (contender.name,), text)
+        detail = f"{reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
+        yield Affected(contender.name, detail)
 
 
-def _cut_logs(contender: ContenderView) -> Iterator[Caution]:
+def _cut_logs(contender: ContenderView) -> Iterator[Affected]:
     """Logs of which the middle was dropped, because the server wrote more than the limit."""
     cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
     if any(cuts):
         dropped = f"{numbers.mebibytes(sum(cuts))} MiB"
-        text = (
-            f"{contender.name}: {dropped} were dropped from the middle of its log in "
-            f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"
-        )
-        advice = "turn off its request log, or raise --log-limit"
-        yield Caution("log-cut", (contender.name,), text, advice)
+        starts = f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"
+        detail = f"{dropped} were dropped from the middle of its log in {starts}"
+        yield Affected(contender.name, detail)

@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from deadheat import numbers
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
 from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
-from deadheat.stats.alpha_spending import ErrorLevel
-from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.ranking import Pair
-from deadheat.stats.rate_matrix import rate_matrix
-from deadheat.stats.relative_change import relative_changes
-from deadheat.stats.unpaired import UnpairedChange, change
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import UnpairedChange, change, relative_changes
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair
+from deadheat.stats.ranking.rate_matrix import rate_matrix
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24
@@ -270,11 +269,11 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
     Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
     """
     if a == b:
-        raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
+        raise UsageFault(f"FIRST and SECOND are both {a!r}", "name two contenders")
     known = dict.fromkeys(each.name for part in view.by_workload for each in part.contenders)
     for name in (a, b):
         if name not in known:
-            raise DeadheatError(
+            raise UsageFault(
                 f"run {view.run_id} has no contender {name!r}",
                 f"its contenders: {', '.join(known)}",
             )

@@ -27,9 +27,9 @@ from deadheat.report.findings.precision import (
     runs_alone,
 )
 from deadheat.report.model.view import RunView, TrialView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Pair, Ranking
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair, Ranking
+from deadheat.stats.ranking.ratio import RatioInterval
 
 NAMED = 4
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
-from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import NORMAL
-from deadheat.stats.ranking import Pair
+from deadheat.stats.ranking.alpha_spending import Looks
+from deadheat.stats.ranking.ranks import Pair
 from deadheat.store.run_argument import short_id
 
 HOUR_S = 3600.0
@@ -86,8 +86,7 @@ def block_of(view: RunView, analysis: Analysis, contenders: int) -> float | None
     if analysis.block_s is None:
         return None
     controls = len(view.controls)
-    measured = sum(bool(contender.cells) for contender in view.contenders)
-    share = (contenders + controls) / max(measured + controls, contenders + controls)
+    share = (contenders + controls) / max(view.measured + controls, contenders + controls)
     return analysis.block_s * share / max(len(view.workloads), 1)
 
 

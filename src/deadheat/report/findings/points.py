@@ -32,9 +32,9 @@ from deadheat.report.findings.precision import (
     noise_range,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Pair, Ranking
-from deadheat.stats.single_rate import PRECISION
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair, Ranking
+from deadheat.stats.ranking.rate_matrix import PRECISION
 
 KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
 PAGE = "--format html -o page.html"
@@ -194,13 +194,13 @@ def _pauses(view: RunView, level: LevelAnalysis) -> Iterator[Point]:
 
 
 def _cautions(view: RunView) -> Iterator[Point]:
-    """The most serious cautions, each with its advice."""
+    """The most serious cautions, in three lines at most; the details are in the full report."""
     all_cautions = cautions(view)
-    for caution in all_cautions[:CAUTIONS_MAX]:
-        fix = f"fix: {_whole(caution.advice)}" if caution.advice else ""
-        yield Point("CAUTION", _whole(caution.text), fix)
-    if len(all_cautions) > CAUTIONS_MAX:
-        more = numbers.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
+    fits = len(all_cautions) <= CAUTIONS_MAX
+    shown = all_cautions if fits else all_cautions[: CAUTIONS_MAX - 1]
+    yield from (Point("CAUTION", _whole(caution.shown)) for caution in shown)
+    if not fits:
+        more = numbers.count(len(all_cautions) - len(shown), "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))

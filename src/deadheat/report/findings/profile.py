@@ -3,7 +3,7 @@
 import contextlib
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from deadheat import numbers
@@ -11,9 +11,8 @@ from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
-from deadheat.stats.agreement import Agreement, compare
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.agreement import Agreement, compare, signs
+from deadheat.stats.ranking.ranks import Ranking
 from deadheat.workload import HELLO, Level
 
 MOVERS = 3
@@ -97,9 +96,16 @@ class Profile:
 
 
 def profile(view: RunView) -> Profile | None:
-    """None for a run of one workload, or of none that has a rate."""
+    """None for a run of one workload, or of none that has a rate. The view keeps it."""
     if not view.later:
         return None
+    if "profile" not in view.kept:
+        view.kept["profile"] = _profile(view)
+    overview: Profile | None = view.kept["profile"]
+    return overview
+
+
+def _profile(view: RunView) -> Profile | None:
     analyses = {each.workload: analyze(each) for each in view.by_workload if each.levels}
     if len(analyses) < 2:
         return None
@@ -254,14 +260,9 @@ def _movers(
 def _places(ranking: Ranking, common: set[str]) -> dict[str, tuple[int, int, int]]:
     """The place of each among the `common`, and its lowest and highest place by the verdicts."""
     names = [row.name for row in ranking.rows if row.name in common]
+    separated = signs(ranking, names)
+    ahead, behind = (separated < 0).sum(axis=1), (separated > 0).sum(axis=1)
     return {
-        name: (place, *_bounds(ranking, name, names)) for place, name in enumerate(names, start=1)
+        name: (place + 1, 1 + int(ahead[place]), len(names) - int(behind[place]))
+        for place, name in enumerate(names)
     }
-
-
-def _bounds(ranking: Ranking, name: str, names: Sequence[str]) -> tuple[int, int]:
-    pairs = [ranking.pair(name, other) for other in names if other != name]
-    separated = [pair for pair in pairs if pair.verdict is Verdict.SEPARATED]
-    ahead = sum(pair.slower == name for pair in separated)
-    behind = sum(pair.faster == name for pair in separated)
-    return 1 + ahead, len(names) - behind

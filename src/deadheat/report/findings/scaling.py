@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deadheat import numbers
 from deadheat.report.findings.analysis import LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.ranks import Ranking
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Verdict
-from deadheat.stats.ranking import Pair
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Pair
 
 NAME_MAX = 40
 
@@ -82,12 +82,11 @@ def name_of(standing: Standing) -> str:
 
 def versus(level: LevelAnalysis, a: str, b: str) -> Versus:
     """Two contenders of a level, by name. Raises KeyError for another name."""
-    standings = {standing.contender.name: standing for standing in level.standings}
-    first, second = sorted((standings[a], standings[b]), key=level.standings.index)
+    first, second = (level.by_name[name][1] for name in sorted((a, b), key=level.place))
     ranking = level.ranking
     pair = ranking.pair(a, b) if ranking and first.ranked and second.ranked else None
     if pair is not None:
-        first, second = standings[pair.faster], standings[pair.slower]
+        first, second = level.by_name[pair.faster][1], level.by_name[pair.slower][1]
     confidence = ranking.level.confidence if ranking else None
     return Versus(level.connections, first, second, pair, confidence)
 

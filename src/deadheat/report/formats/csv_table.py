@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import astuple, fields
 from typing import Any
 
 from deadheat.foreign_text import spreadsheet_cell
@@ -10,8 +11,10 @@ from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
+from deadheat.store.rows import PerRequest
 
 CONTENDER = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
+PER_REQUEST = tuple(f"{each.name}_per_request" for each in fields(PerRequest))
 FIELDS = (
     *("run", "kind", "workload", "connections", "offered_rate_per_s", *CONTENDER),
     *("rank_low", "rank_high", "not_ranked_because"),
@@ -22,6 +25,7 @@ FIELDS = (
     *("response_us_p99_9", "server_cpu_us_per_request", "server_cpus_used", "limit"),
     *("database_cpu_us_per_request", "memory_peak_bytes", "errors"),
     *("trials", "trials_valid"),
+    *PER_REQUEST,
 )
 
 
@@ -87,7 +91,12 @@ def _level(view: RunView, level: LevelAnalysis) -> Iterator[Mapping[str, Any]]:
             "errors": cell.errors.total(),
             "trials": len(cell.trials),
             "trials_valid": len(cell.valid),
+            **_per_request(cell.per_request),
         }
+
+
+def _per_request(parts: PerRequest | None) -> Mapping[str, Any]:
+    return dict(zip(PER_REQUEST, astuple(parts), strict=True)) if parts is not None else {}
 
 
 def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
@@ -114,4 +123,5 @@ def _offered(view: RunView, contender: ContenderView, cell: OfferedCell) -> Mapp
         "errors": sum(sum(trial.errors.values()) for trial in cell.trials),
         "trials": len(cell.trials),
         "trials_valid": cell.trials_valid,
+        **_per_request(cell.per_request),
     }

@@ -28,16 +28,17 @@ from deadheat.report.model.evidence import (
     RecoveryRecord,
 )
 from deadheat.report.model.series import SHAPE, Finite, Series
+from deadheat.store.rows import PerRequest
 from deadheat.store.slices import StoredSlice
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
 
-def _known(value: float | None) -> float | None:
+def known(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-Known = Annotated[Finite | None, BeforeValidator(_known)]
+Known = Annotated[Finite | None, BeforeValidator(known)]
 """Null if it is not a number, or infinite."""
 
 
@@ -145,6 +146,8 @@ class TrialPart(Part):
     server_cpu_us_per_request: Finite | None
     database_cpu_us_per_request: Finite | None
     """CPU time of the workload's database, beside the server's; null without one."""
+    per_request: PerRequest | None
+    """The parts of the CPU time, context switches, packets and bytes; null in older runs."""
     memory_peak_bytes: int | None
     errors: dict[str, int]
     """Failed requests by class; rates do not include them."""
@@ -180,6 +183,8 @@ class CellPart(Part):
     """Number of CPUs that the server kept busy."""
     database_cpu_us_per_request: Finite | None
     """CPU time of the workload's database, beside the server's; null without one."""
+    per_request: PerRequest | None
+    """The parts of the CPU time, context switches, packets and bytes; null in older runs."""
     limit: Limit | None
     """What limited the rate: the load generator, all CPUs that the server was given, those that its
     workers can use, or no CPU; null if the server's CPU time is unknown."""

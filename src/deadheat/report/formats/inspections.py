@@ -18,11 +18,13 @@ from deadheat.report.formats.markdown import escape
 from deadheat.report.formats.tables import QUESTIONS, answer
 
 COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
-RECIPE = "recipe, verified against upstream"
+RECIPE = "recipe, not verified"
+STALE = "verified, then changed"
 STATES = {
     "works": "the right answer, every connection served at each level, stopped on request",
     "works, with a note": "the right answer, with a shortfall: see the page of its language",
-    RECIPE: "its registry is unreachable from this machine; its folder ran on upstream sources",
+    RECIPE: "its registry is unreachable from this machine, so its folder was never built here",
+    STALE: "its folder changed after its verification, which is stored",
     "missing here": "this machine lacks a tool that it needs",
     "fails": "it did not build, did not start, or gave a wrong answer",
 }
@@ -33,13 +35,13 @@ one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections
 also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
 servers without a folder, with the reasons."""
 TABLE = """The page of a language has the version, the settings and the results of each server. A
-*shortfall* is a contender that did not work, or was verified before its folder changed, or did not
+*shortfall* is a contender that did not work, or that changed after its verification, or did not
 serve every connection: in one load of one second and then in three of ten seconds. Connections that
 are not served usually wait in the server's accept queue, the Recv-Q in `ss -ltn`: while it is busy
 with the first connections, it accepts few others. The settings called `published` have the
 published backlogs and limits. Every server with workers also has the setting `multicore`, four of
 them; `bench/multicore.py` shows how many worked."""
-CHANGED = "verified before its folder changed"
+CHANGED = "its folder changed after its verification"
 BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
@@ -77,11 +79,12 @@ def line(inspection: Inspection) -> str:
         *([f"workloads {', '.join(inspection.workloads)}"] if inspection.workloads else []),
         *([f"served {served(inspection)}"] if inspection.served else []),
         *([f"unchanged after {inspection.frozen_s:g} s frozen"] if inspection.frozen_s else []),
-        inspection.stop or "",
+        *filter(None, [inspection.stop]),
         *inspection.cautions,
     ]
     state = "note" if inspection.cautions else "ok  "
-    return f"{state} {inspection.name} {inspection.version or ''}: {', '.join(traits)}"
+    name = " ".join(filter(None, (inspection.name, inspection.version)))
+    return f"{state} {name}: {', '.join(traits)}"
 
 
 def summary(inspections: Sequence[Inspection]) -> str:
@@ -207,7 +210,7 @@ def _server(server: Server, contenders: Sequence[Inspection], catalog: Catalog) 
     default = contenders[0]
     if _state(default, catalog) == RECIPE and manifest.verified:
         verified = escape(_sentence(manifest.verified))
-        yield f"Verified on {verified} Not built here: {_fault(default)}."
+        yield f"By hand, without a stored record: {verified} Not built here: {_fault(default)}."
     rows = (_contender(inspection, server, catalog) for inspection in contenders)
     yield _table(("contender", "version", "state", "served", "shortfall", "why this setting"), rows)
 
@@ -291,10 +294,10 @@ def _freeze(inspection: Inspection) -> str:
 
 
 def _state(inspection: Inspection, catalog: Catalog) -> str:
-    """The state; `RECIPE` if no registry here can install it but it was verified otherwise."""
+    """The state of the present folder: `RECIPE` if no registry here can install it."""
     if inspection.lacks and catalog.all_servers[inspection.server].manifest.verified:
         return RECIPE
-    return inspection.state
+    return STALE if CHANGED in inspection.cautions else inspection.state
 
 
 def _sentence(text: str) -> str:

@@ -1,5 +1,6 @@
 """The report as JSON, for a machine."""
 
+import functools
 import json
 import math
 import re
@@ -22,8 +23,8 @@ from deadheat.report.findings.scaling import Curve, curves, scaling_sentences
 from deadheat.report.formats import document as to
 from deadheat.report.model.series import QUANTILES, Distribution
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.ratio import RatioInterval
+from deadheat.stats.ranking.ranks import Ranking
+from deadheat.stats.ranking.ratio import RatioInterval
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 
@@ -92,10 +93,14 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
 
 def _part(kind: type[Made], source: object, **more: Any) -> Made:
     """A part of the document: `more`, and the attributes of `source` that are named as the rest."""
-    fields = {field.alias or name for name, field in kind.model_fields.items()}
     return kind.model_validate(
-        {name: getattr(source, name) for name in fields - more.keys()} | more
+        {name: getattr(source, name) for name in _fields(kind) - more.keys()} | more
     )
+
+
+@functools.cache
+def _fields(kind: type[to.Part]) -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in kind.model_fields.items())
 
 
 def _contenders(views: Sequence[RunView]) -> list[to.ContenderPart]:
@@ -204,19 +209,21 @@ def _standing(view: RunView, level: LevelAnalysis, standing: Standing) -> to.Sta
 
 
 def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[to.PairPart]:
-    neighbors = set(ranking.neighbors)
+    """Every pair; there are so many that they are not checked once more."""
+    neighbors = {id(pair) for pair in ranking.neighbors}
     for pair in ranking.pairs:
-        needs = remaining(view, analysis, pair)
-        yield _part(
-            to.PairPart,
-            pair,
-            neighbors=pair in neighbors,
+        needs = remaining(view, analysis, pair) if pair.effort else None
+        yield to.PairPart.model_construct(
+            faster=pair.faster,
+            slower=pair.slower,
+            neighbors=id(pair) in neighbors,
             verdict=pair.verdict.value,
             ratio=_ratio(pair.ratio),
+            probability_faster=to.known(pair.probability_faster),
             extra_blocks=pair.effort.extra_blocks if pair.effort else None,
             extra_invocations=pair.effort.extra_invocations if pair.effort else None,
-            decided_after_s=needs.time_s,
-            least_difference=needs.least,
+            decided_after_s=needs.time_s if needs else None,
+            least_difference=needs.least if needs else None,
         )
 
 
@@ -224,7 +231,7 @@ def _ratio(ratio: RatioInterval | None) -> to.Ratio | None:
     if ratio is None or math.isnan(ratio.ratio):
         return None
     known = math.isfinite(ratio.high)
-    return to.Ratio(
+    return to.Ratio.model_construct(
         ratio=ratio.ratio,
         low=ratio.low if known else None,
         high=ratio.high if known else None,

@@ -30,7 +30,7 @@ from deadheat.report.formats.tables import (
     short_columns,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.ranking import Ranking
+from deadheat.stats.ranking.ranks import Ranking
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
 OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level

@@ -15,7 +15,7 @@ from deadheat.report.findings.comparison import finite, paired_rates
 from deadheat.report.findings.next_step import Source, next_step, run_anew
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
-from deadheat.stats.change import Change, Outcome
+from deadheat.stats.ranking.change import Change, Outcome
 from deadheat.workload import HELLO, Level
 
 HEADER = (

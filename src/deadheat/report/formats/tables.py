@@ -91,6 +91,13 @@ def ranking_columns(
         column(rows, "p99\nms", lambda s: _service_ms(s, "p99"), group="latency"),
         column(rows, "CPU\nµs/req", _cpu_us, group="latency"),
         column(rows, "DB CPU\nµs/req", _database_cpu_us, group="latency"),
+        column(rows, "user\nµs/req", _part("user_us"), group="parts"),
+        column(rows, "system\nµs/req", _part("system_us"), group="parts"),
+        column(rows, "voluntary\nswitches/req", _part("voluntary_switches"), group="parts"),
+        column(rows, "involuntary\nswitches/req", _part("involuntary_switches"), group="parts"),
+        column(rows, "packets\nin/req", _part("packets_in"), group="packets"),
+        column(rows, "packets\nout/req", _part("packets_out"), group="packets"),
+        column(rows, "bytes\nin/req", _part("bytes_in"), group="packets"),
         column(rows, "peak\nMiB", _peak_mib, group="cost"),
         column(rows, "errors\nreq", lambda s: f"{errors(s):,}", group="cost"),
         column(rows, "version", lambda s: _short(s.contender.version), False, "version"),
@@ -99,7 +106,9 @@ def ranking_columns(
     ]
     left_out = ["rank", f"% of leader{held}"] if runs_alone(view) else []
     left_out += [] if with_database else ["DB CPU\nµs/req"]
-    return [each for each in columns if each.header not in left_out]
+    shown = [each for each in columns if each.header not in left_out]
+    unknown = [each for each in shown if {*each.cells} <= {numbers.NONE}]
+    return [each for each in shown if each.group not in ("parts", "packets") or each not in unknown]
 
 
 def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
@@ -408,6 +417,19 @@ def _service_ms(standing: Standing, quantile: str) -> str:
 
 def _cpu_us(standing: Standing) -> str:
     return numbers.microseconds(standing.cell.server_cpu_us_per_request)
+
+
+def _part(name: str) -> Callable[[Standing], str]:
+    """The text of a figure of `PerRequest`: microseconds or a count."""
+
+    def text(standing: Standing) -> str:
+        parts = standing.cell.per_request
+        value = getattr(parts, name) if parts is not None else None
+        if value is None or name.endswith("_us"):
+            return numbers.microseconds(value)
+        return numbers.figure(value) if value >= 100 else f"{value:.2f}"
+
+    return text
 
 
 def _database_cpu_us(standing: Standing) -> str:

@@ -1,10 +1,11 @@
 """The report on a terminal: the answer, one table, what is known and open; details on request."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -93,16 +94,16 @@ def _answer(
         if not runs_alone(view):
             columns = _with_braces(columns, analysis.main)
         room = width - _width(columns) - GAP
-        yield _table(with_bars(columns, analysis.main, room), analysis.main)
+        yield _TextTable(with_bars(columns, analysis.main, room), analysis.main)
         if texts := remarks(view, analysis):
             yield Text("; ".join(texts), style="dim")
         yield Text()
     elif searched := capacity_columns(view):
         yield Text(f"The highest rate that held {objective(view)}", style="bold")
-        yield _table(searched, None)
+        yield _TextTable(searched, None)
         yield Text()
     if offered := offered_columns(view):
-        yield _table(offered, None)
+        yield _TextTable(offered, None)
         yield Text("latency is the response time from the moment each request was due\n", "dim")
     lines = scaling_sentences(curves(view, analysis.main)) if analysis.levels else ()
     scaling = [Point("SCALING", line) for line in lines]
@@ -117,7 +118,7 @@ def _profile(
     yield Text(f"{PROFILE}\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
     for page in pages(profile_columns(overview), width)[0]:
-        yield _table(page, None)
+        yield _TextTable(page, None)
         yield Text()
     yield from (Text(one_line(line)) for line in predictions(overview))
 
@@ -165,7 +166,7 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         tables, left_out = pages(columns, width)
         for page in tables:
             yield Text()
-            yield _table(page, analysis.main)
+            yield _TextTable(page, analysis.main)
         texts = [*notes(view, analysis), *_not_shown(left_out)]
         yield Text("; ".join(texts), style="dim")
         yield from _scaling(view, analysis.main)
@@ -188,7 +189,7 @@ def _scaling(view: RunView, level: LevelAnalysis) -> Iterator[RenderableType]:
     scaling_curves = curves(view, level)
     if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{scaling_title(level)}", style="bold")
-        yield _table(columns, None)
+        yield _TextTable(columns, None)
         yield from (Text(one_line(line)) for line in scaling_sentences(scaling_curves))
 
 
@@ -221,8 +222,12 @@ def _not_shown(columns: Sequence[Column]) -> list[str]:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    texts = [[*column.header.split("\n"), *column.cells] for column in columns]
+    texts = map(_lines, columns)
     return sum(max(map(cell_len, column)) for column in texts) + GAP * (len(columns) - 1)
+
+
+def _lines(column: Column) -> list[str]:
+    return [*column.header.split("\n"), *column.cells]
 
 
 def _braces(level: LevelAnalysis) -> Column:
@@ -245,25 +250,64 @@ def _braces(level: LevelAnalysis) -> Column:
     return Column("", tuple(cells), right=False)
 
 
-def _table(columns: Sequence[Column], level: LevelAnalysis | None) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=""
-    )
-    for column in columns:
-        table.add_column(
-            Text(column.header),
-            justify="right" if column.right else "left",
-            vertical="bottom",
-            overflow="ellipsis",
-            no_wrap=True,
+@dataclass(frozen=True, slots=True)
+class _TextTable:
+    """A table whose cells are one line each; a row is one text where it fits, which is quick."""
+
+    columns: Sequence[Column]
+    level: LevelAnalysis | None
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        if _width(self.columns) > options.max_width:
+            yield self._cropped()
+            return
+        widths = [max(map(cell_len, _lines(column))) for column in self.columns]
+        heads = [column.header.split("\n") for column in self.columns]
+        tallest = max(map(len, heads))
+        for line in zip(*([""] * (tallest - len(head)) + head for head in heads), strict=True):
+            yield self._row(line, widths)
+        yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)), no_wrap=True)
+        for cells, style, last in self._styled():
+            yield self._row(cells, widths, style)
+            if last:
+                yield Text(" " * (sum(widths) + GAP * (len(widths) - 1)), no_wrap=True)
+
+    def _row(self, cells: Sequence[str], widths: Sequence[int], style: str = "") -> Text:
+        padded = []
+        for column, cell, width in zip(self.columns, cells, widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(space + cell if column.right else cell + space)
+        return Text((" " * GAP).join(padded), style=style, no_wrap=True)
+
+    def _styled(self) -> Iterator[tuple[list[str], str, bool]]:
+        """The cells of each row, its style, and whether it is the last that has a rank."""
+        ranked, rows = len(self.level.ranked) if self.level else 0, len(self.columns[0].cells)
+        for place in range(rows):
+            style = "bold" if place == 0 < ranked else "dim" if 0 < ranked <= place else ""
+            cells = [column.cells[place] for column in self.columns]
+            yield cells, style, place + 1 == ranked < rows
+
+    def _cropped(self) -> Table:
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            header_style="",
         )
-    ranked = len(level.ranked) if level else 0
-    for place in range(len(columns[0].cells)):
-        style = "bold" if place == 0 < ranked else "dim" if 0 < ranked <= place else None
-        table.add_row(*(Text(column.cells[place]) for column in columns), style=style)
-        if place + 1 == ranked < len(columns[0].cells):
-            table.add_section()
-    return table
+        for column in self.columns:
+            table.add_column(
+                Text(column.header),
+                justify="right" if column.right else "left",
+                vertical="bottom",
+                overflow="ellipsis",
+                no_wrap=True,
+            )
+        for cells, style, last in self._styled():
+            table.add_row(*map(Text, cells), style=style)
+            if last:
+                table.add_section()
+        return table
 
 
 def _topics(rows: Sequence[tuple[str, str]]) -> Table:

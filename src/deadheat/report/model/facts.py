@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from deadheat.errors import StoreError
 from deadheat.measure.contender import NULL_SERVER
@@ -23,11 +23,11 @@ from deadheat.report.model.series import (
 )
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView, cpus_used_of
 from deadheat.store import Gate, StoredRun
-from deadheat.store.rows import StoredTrial
+from deadheat.store.rows import PerRequest, StoredTrial
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
-DATABASE_CPU = "database_cpu_us_per_request"
+DATABASE_CPU, PER_REQUEST = "database_cpu_us_per_request", '"per_request"'
 
 
 class Facts:
@@ -56,6 +56,7 @@ class Facts:
                 )
 
     def trial(self, trial: StoredTrial) -> TrialView:
+        result = _result_of(trial, needed=trial.id in self._slices)
         return TrialView(
             invocation=trial.invocation,
             block=trial.block,
@@ -78,19 +79,18 @@ class Facts:
             with_series=trial.id in self._with_series,
             instance_id=trial.instance_id,
             elapsed_s=trial.elapsed_s,
-            client_busy_share=self._client_busy_share(trial),
+            client_busy_share=(
+                result.get("busiest_thread_share")  # a trial of slices has no gate for it
+                if trial.id in self._slices
+                else self._run.client_busy_shares.get(trial.id)
+            ),
             too_short_to_gather_share=(
-                trial.result.get("too_short_to_gather_share") if trial.id in self._slices else None
+                result.get("too_short_to_gather_share") if trial.id in self._slices else None
             ),
             slices=self._slices.get(trial.id, ()),
-            database_cpu_us_per_request=_database_cpu_us(trial),
+            database_cpu_us_per_request=_number(result.get(DATABASE_CPU)),
+            per_request=PerRequest.stored(result),
         )
-
-    def _client_busy_share(self, trial: StoredTrial) -> float | None:
-        """A trial of slices has no gate for it."""
-        if trial.id in self._slices:
-            return trial.result.get("busiest_thread_share")
-        return self._run.client_busy_shares.get(trial.id)
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""
@@ -121,12 +121,15 @@ class Facts:
         return self._merged[1]
 
 
-def _database_cpu_us(trial: StoredTrial) -> float | None:
-    """Most runs have no database, and reading their results would take long."""
-    if DATABASE_CPU not in (trial.result_json or ""):
-        return None
-    cpu_us = trial.result.get(DATABASE_CPU)
-    return cpu_us if isinstance(cpu_us, int | float) else None
+def _result_of(trial: StoredTrial, needed: bool) -> Mapping[str, Any]:
+    """The result, if something in it is shown: to read all of them takes long."""
+    text = trial.result_json or ""
+    shown = needed or DATABASE_CPU in text or PER_REQUEST in text
+    return trial.result if shown else {}
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _overall(trial: StoredTrial) -> Overall | None:

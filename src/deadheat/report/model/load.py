@@ -1,10 +1,13 @@
 """`load_view`: a stored run as a report shows it."""
 
+import contextlib
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
+from deadheat.catalog.manifest import ended_support
 from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import (
@@ -165,6 +168,7 @@ def _contenders(
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.get("homepage"),
             notes=_notes(row),
+            ended=_ended(row, run.started_at.date()),
             published=published_rows(row.manifest),
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
@@ -207,6 +211,15 @@ def _notes(contender: StoredContender) -> tuple[str, ...]:
     verified = contender.manifest.get("verified")
     tried = [f"a recipe, verified against {verified}"] if verified else []
     return (*contender.manifest.get("notes", ()), *tried)
+
+
+def _ended(contender: StoredContender, at: datetime.date) -> dict[str, str]:
+    support = contender.manifest.get("support")
+    if not isinstance(support, dict):
+        return {}
+    with contextlib.suppress(TypeError, ValueError):  # of a foreign bundle
+        return ended_support(support, contender.version, at)
+    return {}
 
 
 def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dict[int, RawOutput]:

@@ -32,13 +32,18 @@ def list_runs(store: Store) -> list[RunSummary]:
 def find_run(store: Store, wanted: str | None, with_empty: bool = False) -> str:
     """The id of the run whose id is `wanted`, or alone begins or ends with it; the newest for None.
 
-    The newest is one with a valid trial, if there is one; `with_empty` takes any. The end of an id
+    The newest is one with a valid trial; `with_empty` takes any. The end of an id
     is the part behind its last `-`. Raises `StoreError` that names the runs it could have been.
     """
     ids = run_ids(store) or _refuse_empty(store)
     if wanted is None:
-        newest = (each.run_id for each in run_summaries(store) if with_empty or not each.is_empty)
-        return next(newest, ids[0])
+        for each in run_summaries(store):
+            if with_empty or not each.is_empty:
+                return each.run_id
+        raise StoreError(
+            f"the store {store.path} has no run with a valid trial",
+            f"`deadheat report {short_id(ids[0])}` says why the last one has none",
+        )
     if wanted in ids:
         return wanted
     ending = [run_id for run_id in ids if short_id(run_id) == wanted]

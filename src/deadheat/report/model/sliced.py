@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.inflate import parse
-from deadheat.stats.contender_effects import EffectEstimate
-from deadheat.stats.settling import Settling
-from deadheat.stats.slice_model import ModelFit
+from deadheat.stats.model.contender_effects import EffectEstimate
+from deadheat.stats.model.slice_model import ModelFit
+from deadheat.stats.warmup.settling import Settling
 
 
 @dataclass(frozen=True, slots=True)

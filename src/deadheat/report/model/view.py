@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Fixed, Settle, StoredProtocol
@@ -22,7 +22,7 @@ from deadheat.report.model.evidence import (
 from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Conclusion, Gate
-from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
+from deadheat.store.rows import PerRequest, StoredCalibration, StoredHost, StoredInstance
 from deadheat.store.slices import StoredSlice
 from deadheat.workload import HELLO
 
@@ -59,6 +59,7 @@ class TrialView:
     too_short_to_gather_share: float | None = None  # of the client's waits; of slices alone
     slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     database_cpu_us_per_request: float | None = None  # of the workload's database
+    per_request: PerRequest | None = None
 
     @property
     def server_cpus_used(self) -> float | None:
@@ -144,6 +145,11 @@ class Cell:
         """CPUs that the database kept busy, the median over trials."""
         return _median([trial.database_cpus_used for trial in self.counted])
 
+    @cached_property
+    def per_request(self) -> PerRequest | None:
+        """Medians over trials; user and system time add up to the CPU time."""
+        return _per_request(self.counted, self.server_cpu_us_per_request)
+
     @property
     def memory_peak_bytes(self) -> int | None:
         """The highest of any trial, valid or not."""
@@ -180,6 +186,10 @@ class OfferedCell:
     def server_cpu_us_per_request(self) -> float | None:
         return _median([trial.server_cpu_us_per_request for trial in self.trials])
 
+    @property
+    def per_request(self) -> PerRequest | None:
+        return _per_request(self.trials, self.server_cpu_us_per_request)
+
 
 @dataclass(frozen=True)
 class ContenderView:
@@ -202,6 +212,7 @@ class ContenderView:
     offered: tuple[OfferedCell, ...] = ()
     homepage: str | None = None
     notes: tuple[str, ...] = ()
+    ended: Mapping[str, str] = field(default_factory=dict)  # lines without support when it ran
     published: tuple[PublishedRow, ...] = ()
     build: Build | None = None
     raw_output: RawOutput | None = None
@@ -257,6 +268,8 @@ class RunView:
     workloads: tuple[str, ...] = (HELLO,)
     later: tuple["RunView", ...] = ()
     link_losses: LinkLosses | None = None  # of the whole run; None on one machine
+    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was worked out of this view: each format asks for it."""
 
     def outran_client(self, name: str, connections: int) -> tuple[Gate, ...]:
         """The failed `client_cpu` and `ceiling` of a contender; none if it did not."""
@@ -267,9 +280,19 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        protocol = self.protocol.only(self.workload)
-        alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
-        return (alone, *self.later)
+        if "alone" not in self.kept:
+            protocol = self.protocol.only(self.workload)
+            alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
+            self.kept["alone"] = alone
+        return (self.kept["alone"], *self.later)
+
+    @property
+    def measured(self) -> int:
+        """How many contenders have a trial in closed loop."""
+        if "measured" not in self.kept:
+            self.kept["measured"] = sum(bool(each.cells) for each in self.contenders)
+        count: int = self.kept["measured"]
+        return count
 
     def on(self, workload: str) -> "RunView":
         """What it measured on one workload. Raises `DeadheatError` if it has none of that name."""
@@ -357,6 +380,11 @@ def cpus_used_of(rate_per_s: float | None, cpu_us_per_request: float | None) -> 
     if rate_per_s is None or cpu_us_per_request is None:
         return None
     return rate_per_s * cpu_us_per_request / 1e6
+
+
+def _per_request(trials: Sequence[TrialView], cpu_us: float | None) -> PerRequest | None:
+    parts = PerRequest.median_of([t.per_request for t in trials if t.per_request is not None])
+    return parts.adding_up_to(cpu_us) if parts is not None else None
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -35,14 +35,14 @@ def draw_card(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) ->
 
 
 def draw_versus(view: RunView, versus: Versus) -> str:
-    titles = textwrap.wrap(versus.headline, TITLE_CHARS)[:3]
+    titles = textwrap.wrap(versus.headline, TITLE_CHARS, break_on_hyphens=False)[:3]
     parts = [svg.text(LEFT, 72, "deadheat", fill=svg.MUTED, size=24, weight=600)]
     y = 72.0
     for line in titles:
         y += TITLE_STEP
         parts.append(svg.text(LEFT, y, line, size=TITLE_SIZE, weight=700))
     y += 12
-    for line in textwrap.wrap(versus.detail, DETAIL_CHARS)[:2]:
+    for line in textwrap.wrap(versus.detail, DETAIL_CHARS, break_on_hyphens=False)[:2]:
         y += 32
         parts.append(svg.text(LEFT, y, line, fill=svg.MUTED, size=24))
     parts += _bars(view, versus)

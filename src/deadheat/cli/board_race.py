@@ -1,0 +1,208 @@
+"""`deadheat board race`: races everything that works on this machine, and writes the board."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from deadheat import numbers
+from deadheat.build.leftovers import alone_with, in_use, make_room
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
+from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
+from deadheat.catalog import Server
+from deadheat.catalog.toolchain import install_missing
+from deadheat.cli.choice import answering, chosen_servers, open_catalog
+from deadheat.cli.execution import Execution
+from deadheat.cli.help import Command, Topic, flag
+from deadheat.cli.options import (
+    FOLDER,
+    catalog_option,
+    install_option,
+    language_option,
+    servers_argument,
+)
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.race_options import (
+    connections_option,
+    limit_options,
+    margin_option,
+    workload_option,
+    workload_values,
+)
+from deadheat.cli.sitting import BUNDLES, STORE, TOGETHER, Sitting, brief, first_line
+from deadheat.cli.values import Duration, Number
+from deadheat.cluster.parts import Racer
+from deadheat.errors import DeadheatError
+from deadheat.events import Event
+from deadheat.home import home
+from deadheat.host import Limits
+from deadheat.host.local import LocalHost
+from deadheat.measure.hosts import Hosts
+from deadheat.output import echo
+from deadheat.protocol import SliceProtocol, amend, load_as
+
+
+@click.command("race", cls=Command)
+@servers_argument
+@language_option
+@workload_option
+@connections_option
+@flag(
+    "--together",
+    section=Topic.MEASUREMENT,
+    type=Number(1, 50),
+    default=TOGETHER,
+    help=f"Number of servers in a part besides the shared ones, at most.  [default: {TOGETHER}]",
+)
+@flag(
+    "--protocol",
+    section=Topic.MEASUREMENT,
+    default="settle",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What to measure and how, in slices; `deadheat protocols` lists the names.",
+)
+@flag(
+    "--budget",
+    "budget_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    help="Stop after this long; the same command goes on later.  [default: what the parts need]",
+)
+@margin_option
+@flag(
+    "--shared",
+    section=Topic.SERVERS,
+    multiple=True,
+    metavar="NAME",
+    help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
+    "[default: two that answer the most workloads]",
+)
+@flag(
+    "--wait-quiet",
+    "wait_quiet_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    bare="10m",
+    metavar="[=DURATION]",
+    help="Before each part, wait until the machine is quiet, for 10 minutes or this long at most.",
+)
+@install_option
+@flag(
+    "-o",
+    "--output",
+    "folder",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder of the edition: its runs, bundles and pages.  [default: edition in DEADHEAT_HOME]",
+)
+@limit_options
+@catalog_option
+def race(
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    workload: str | None,
+    connections: tuple[int, ...] | None,
+    budget_s: float | None,
+    margin: float | None,
+    protocol: str,
+    shared: tuple[str, ...],
+    together: int,
+    wait_quiet_s: float | None,
+    install: bool,
+    folder: Path | None,
+    limits: Limits,
+    catalog: str | None,
+) -> None:
+    """Race every server that works on this machine on every workload that it answers, in parts that
+    memory holds, and write the board.
+
+    SERVERS are names or globs; the default is all. A server that fails costs one line. The same
+    command goes on with what a stop left, also on another day: servers that were added or changed
+    since are raced, the others keep their runs. What the parts leave undecided gets the time that
+    remains. Each part is a run in DIR/runs.sqlite and a bundle in DIR/bundles; DIR/board has the
+    pages.
+
+    \b
+    Examples:
+      deadheat board race --install --budget 8h
+      deadheat board race 'go-*' 'rust-*' --workload hello,json
+      deadheat board race --budget 2h -o edition     a second sitting
+    """
+    opened = open_catalog(catalog)
+    chosen = chosen_servers(opened, [*servers, *shared] if servers else (), languages)
+    folder = folder or home() / "edition"
+    make_room(folder / BUNDLES, home())
+    execution = Execution(
+        install=False,
+        wait_quiet_s=wait_quiet_s,
+        limits=limits,
+        isolate=False,
+        runtime=ServerRuntime(NATIVE, None),
+        hosts=Hosts(),
+        link_wait_s=0.0,
+        output=None,
+        as_json=False,
+        verbose=False,
+        catalog=catalog,
+        store_path=folder / STORE,
+    )
+    with alone_with(folder / BUNDLES, f"the edition {folder}"):  # a store locks its own folder
+        built = _built(chosen, install, limits)
+        names = workload or ",".join(_all_workloads(chosen))
+        rules = amend(
+            load_as(opened.root, protocol, SliceProtocol),
+            {"connections": connections, "workloads": workload_values(opened.root, names)},
+            {"margin": margin},
+        )
+        sitting = Sitting(
+            folder=folder,
+            catalog=opened,
+            rules=rules,
+            racers=_racers(built, rules),
+            execution=execution,
+            budget_s=budget_s,
+            most_together=together,
+            named=shared,
+        )
+        sys.exit(sitting.run())
+
+
+def _all_workloads(servers: Sequence[Server]) -> list[str]:
+    return list(dict.fromkeys(each for server in servers for each in server.manifest.workloads))
+
+
+def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer]:
+    keys = {each.selection.name: each.built.key for each in built if each.built is not None}
+    racers = {}
+    for each in answering([candidate.selection for candidate in built], rules):
+        answered = {*each.server.manifest.workloads}
+        workloads = tuple(name for name in rules.workload_names if name in answered)
+        racers[each.name] = Racer(each, keys[each.name], workloads)
+    return racers
+
+
+def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Candidate]:
+    """Those that work here; each of the others costs one line."""
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
+        for server in servers if install else ():
+            try:
+                install_missing(host, [server])
+            except DeadheatError as error:
+                listen(Event(f"{server.name}: {first_line(error)}", trouble=True))
+        candidates = build_ahead(
+            servers, host, builder_on(host, limits), brief(listen), jobs_that_fit(host)
+        )
+    built = [each for each in candidates if each.built is not None]
+    if not built:
+        raise DeadheatError(
+            "no server works on this machine", "`deadheat list` says what each of them lacks"
+        )
+    missing = len(candidates) - len(built)
+    left_out = f", {missing} do not work here" if missing else ""
+    echo(f"servers     {numbers.count(len(built), 'server')} built{left_out}")
+    return built

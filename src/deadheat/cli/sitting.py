@@ -1,0 +1,339 @@
+"""A sitting of `deadheat board race`: goes on with an edition until nothing or no time is left."""
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from deadheat import numbers
+from deadheat.campaign.campaign import Plan
+from deadheat.catalog import Catalog, selection
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.execution import Execution, carry_out, rest_of_run
+from deadheat.cli.stored import command_line
+from deadheat.cluster import parts as edition
+from deadheat.cluster.parts import PlannedPart, Racer, Spread
+from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.events import Board, Event, Listener, Progress
+from deadheat.host.local import LocalHost
+from deadheat.output import echo
+from deadheat.protocol import SliceProtocol
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.store import Store
+from deadheat.store.bundle import export_run
+from deadheat.store.listing import RacedContender, raced_contenders, run_summaries
+
+STORE, BUNDLES, PAGES = "runs.sqlite", "bundles", "board"
+RESUMED = ("interrupted", "lost", "unended")  # the states of runs that a sitting goes on with
+BUILD_BYTES = 75 << 20  # about 10 GB for all servers
+PART_BYTES = 16 << 20  # in the store, as a bundle and as a page
+AGAIN = "it is started again"  # the last of several tries says what was wrong
+FAILURES_MAX = 3  # in a row: then the machine is at fault, not a server
+TOGETHER = 10
+
+
+def brief(listen: Listener) -> Listener:
+    """Events as one line each: an edition has many servers."""
+
+    def listenbriefly(event: Progress | Event | Board) -> None:
+        if isinstance(event, Event):
+            if AGAIN in event.what:
+                return
+            event = Event(event.what.partition("\n")[0], event.trouble)
+        listen(event)
+
+    return listenbriefly
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the board says after a part: neighbors that are undecided, by workload, in order."""
+
+    separates: str
+    open: tuple[tuple[str, str, str], ...]
+    spread: Spread
+
+
+def write_pages(folder: Path, command: Sequence[str]) -> Written | None:
+    """Write the board of the edition's runs; None without a rate."""
+    from deadheat.cli.board import board_folder, sources
+    from deadheat.serve.board import NEWEST, write_board
+    from deadheat.serve.edition_findings import separates_text
+
+    board = board_folder(folder / PAGES, None, command)
+    try:
+        found = write_board(board, sources((), folder / STORE))
+    except DeadheatError:
+        return None
+    pairs = [
+        (level.level.workload, pair.faster, pair.slower)
+        for level in found.levels
+        for pair in (level.ranking.neighbors if level.ranking else ())
+        if pair.verdict is Verdict.UNDECIDED
+    ]
+    fits = [
+        level.sliced.fit.estimate
+        for part in board.parts[NEWEST]
+        for level in part.levels
+        if level.sliced
+    ]
+    spread = Spread()
+    instances = [float(x) for fit in fits for x in fit.instance_variance if x == x]
+    slices = [float(x) for fit in fits for x in fit.slice_variance if x == x]
+    if instances and slices:
+        spread = Spread(statistics.median(instances), statistics.median(slices), measured=True)
+    return Written(separates_text(found), tuple(pairs), spread)
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One call: goes on where the runs of the folder end, until nothing is left or time is up."""
+
+    folder: Path
+    catalog: Catalog
+    rules: SliceProtocol
+    racers: dict[str, Racer]
+    execution: Execution
+    budget_s: float | None
+    most_together: int
+    named: tuple[str, ...]
+    begun_s: float = field(default_factory=time.monotonic)
+    failures: int = 0  # of parts, in a row
+
+    def run(self) -> ExitCode:
+        written = self._write() if self._raced() else None
+        shared, parts = self._left()
+        spread = written.spread if written else Spread()
+        self._announce(shared, parts, spread)
+        interrupted = self._resume() or self._race_all() or self._race_open()
+        self._export()
+        written = self._write()
+        left = self._left()[1]
+        if written is not None:
+            echo(written.separates)
+            if written.open:
+                echo(f"open        {numbers.count(len(written.open), 'pair')} of neighbors")
+        if left:
+            cells = sum(part.cells(self.racers) for part in left)
+            echo(f"left        {numbers.count(cells, 'cell')}; the same command goes on")
+        if written is not None:
+            echo(f"board       {self.folder / PAGES / 'index.html'}")
+        if interrupted:
+            return ExitCode.INTERRUPTED
+        return ExitCode.OK if written is not None else ExitCode.NO_ANSWER
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left; without a budget as much as every part needs."""
+        if self.budget_s is None:
+            return float("inf")
+        return self.begun_s + self.budget_s - time.monotonic()
+
+    def _raced(self) -> list[RacedContender]:
+        if not self.execution.store_path.exists():
+            return []
+        with closing(Store(self.execution.store_path)) as store:
+            return raced_contenders(store)
+
+    def _left(self) -> tuple[tuple[str, ...], list[PlannedPart]]:
+        """The shared servers, and the parts that no run has."""
+        raced = self._raced()
+        shared = edition.shared_of(self.racers, raced, self.named)
+        with LocalHost() as host:
+            free_bytes = host.unwatch(host.watch((), 1.0))[-1].memory_available_bytes
+        together = edition.together_of(free_bytes, raced, self.most_together, len(shared))
+        done = edition.done_of(self.racers, raced, self.rules)
+        return shared, edition.parts_of(self.racers, done, shared, together)
+
+    def _rules_of(self, part: PlannedPart, budget_s: float) -> SliceProtocol:
+        workloads = tuple(w for w in self.rules.workloads if w.name in part.workloads)
+        rules = self.rules.model_copy(update={"workloads": workloads})
+        return edition.with_budget(rules, budget_s)
+
+    def _useful_s(self, part: PlannedPart) -> float:
+        """The time from which on a part gives each of its servers an interval."""
+        each = edition.estimate_of(part, self.racers, self._rules_of(part, 300.0))
+        return max(each.useful_s, 10.0)
+
+    def _budget_of(self, part: PlannedPart, parts: Sequence[PlannedPart]) -> float:
+        """Its share of the first pass by its cells; at least what is useful."""
+        useful_s = self._useful_s(part)
+        if self.budget_s is None:
+            return 2 * useful_s
+        cells = part.cells(self.racers) / max(sum(p.cells(self.racers) for p in parts), 1)
+        return max(useful_s, edition.FIRST_PASS * self.left_s * cells)
+
+    def _announce(
+        self, shared: Sequence[str], parts: Sequence[PlannedPart], spread: Spread
+    ) -> None:
+        """What will be raced, what it takes, and what the budget can separate.
+
+        Raises `DeadheatError` where the disk does not hold it.
+        """
+        cells = sum(part.cells(self.racers) for part in parts)
+        count = numbers.count(len(parts), "part")
+        echo(f"to race     {numbers.count(cells, 'cell')} of servers by workloads in {count}")
+        if not parts:
+            return
+        largest = max(parts, key=lambda part: len(part.names))
+        echo(f"linked by   {', '.join(shared)}; up to {len(largest.names)} servers in a part")
+        needed, free = len(parts) * PART_BYTES, shutil.disk_usage(self.folder).free
+        echo(f"disk        about {needed >> 20:,} MiB for runs; {free >> 20:,} MiB are free")
+        if needed > free:
+            raise DeadheatError(
+                f"{self.folder} has too little space for {count}",
+                "free space there, name another folder with --output, or fewer servers",
+            )
+        least_s = sum(map(self._useful_s, parts))
+        budget_s = 2 * least_s if self.budget_s is None else self.budget_s
+        echo(
+            f"time        {numbers.duration(least_s)} at least; this sitting has "
+            f"{numbers.duration(budget_s)}"
+        )
+        part_s = self._budget_of(largest, parts)
+        each = edition.estimate_of(largest, self.racers, self._rules_of(largest, part_s))
+        inside, across = edition.separates(
+            largest,
+            each,
+            self.rules.slices.rounds,
+            len(shared),
+            len(self.racers),
+            spread,
+        )
+        known = (
+            "by the runs so far"
+            if spread.measured
+            else f"if starts differ by {numbers.percent(edition.INSTANCE_SD, 0)}"
+        )
+        echo(
+            f"separates   differences of about {numbers.percent(inside)} within a part and "
+            f"{numbers.percent(across)} across parts, {known}"
+        )
+        if budget_s < least_s:
+            echo("            the budget is too short for all parts: a later sitting goes on")
+
+    def _resume(self) -> bool:
+        """Go on with runs that a stop has left; returns whether this one was stopped too."""
+        if not self.execution.store_path.exists():
+            return False
+        with closing(Store(self.execution.store_path)) as store:
+            runs = [each for each in run_summaries(store) if each.state in RESUMED]
+        for summary in runs:
+            if not summary.trials or self.left_s <= 0:
+                continue
+            try:
+                plan = rest_of_run(self.execution.store_path, summary.run_id, self.catalog)
+            except DeadheatError as error:
+                echo(f"! {first_line(error)}", err=True)
+                continue
+            echo(f"resumes     run {summary.run_id}")
+            if self._carry_out(plan):
+                return True
+        return False
+
+    def _race_all(self) -> bool:
+        """Race each part that no run has; returns whether it was stopped."""
+        tried: set[PlannedPart] = set()
+        while True:
+            parts = [part for part in self._left()[1] if part not in tried]
+            if not parts or self.left_s < self._useful_s(parts[0]):
+                return False
+            tried.add(parts[0])
+            if self._race(parts[0], self._budget_of(parts[0], parts)):
+                return True
+
+    def _race_open(self) -> bool:
+        """Race undecided neighbors as long as the budget lasts; those raced least come first."""
+        times: Counter[tuple[str, ...]] = Counter()
+        while self.budget_s is not None:
+            written = self._write()
+            parts = edition.open_parts(
+                written.open if written else (), self.racers, self.most_together
+            )
+            parts = [part for part in parts if self._useful_s(part) <= self.left_s]
+            if not parts:
+                return False
+            part = min(parts, key=lambda part: times[part.workloads + part.names])
+            times[part.workloads + part.names] += 1
+            budget_s = max(self._useful_s(part), self.left_s / len(parts))
+            if self._race(part, min(budget_s, self.left_s)):
+                return True
+        return False
+
+    def _race(self, part: PlannedPart, budget_s: float) -> bool:
+        workloads, names = ",".join(part.workloads), ", ".join(part.names)
+        echo(f"part        {names}: {workloads}, {numbers.duration(budget_s)}")
+        words = ["--workload", workloads, "--budget", f"{budget_s:.0f}s"]
+        command = ["deadheat", "run", *part.names, *words, "--connections"]
+        command += [",".join(map(str, self.rules.connections))]
+        plan = Plan(
+            protocol=self._rules_of(part, budget_s),
+            selections=[selection(self.racers[name].selection.server) for name in part.names],
+            labels={},
+            extra=[],
+            seed=time.time_ns() % 2**31,
+            command=command,
+        )
+        return self._carry_out(plan)
+
+    def _carry_out(self, plan: Plan) -> bool:
+        """Carry out one run, and keep its bundle; returns whether it was stopped.
+
+        A run that fails costs a line. Raises what ended the last of several that failed in a row.
+        """
+        try:
+            run_id = carry_out(plan, self.execution, brief)
+        except KeyboardInterrupt:
+            return True
+        except (DeadheatError, Unmeasurable) as error:
+            self.failures += 1
+            if self.failures >= FAILURES_MAX:
+                raise
+            echo(f"! {first_line(error)}", err=True)
+            return False
+        self.failures = 0
+        self._export()
+        with closing(Store(self.execution.store_path)) as store:
+            states = {each.run_id: each.state for each in run_summaries(store)}
+        return states[run_id] == "interrupted"
+
+    def _export(self) -> None:
+        """A bundle of each run that is over and has none."""
+        if not self.execution.store_path.exists():
+            return
+        bundles = self.folder / BUNDLES
+        with closing(Store(self.execution.store_path)) as store:
+            for run in run_summaries(store):
+                bundle = bundles / f"{run.run_id}.deadheat"
+                if run.state == edition.ENDED and run.trials and not bundle.exists():
+                    export_run(store, run.run_id, bundle)
+
+    def _write(self) -> Written | None:
+        """Write the pages in a process of its own: a board takes memory that the servers need."""
+        words = (sys.executable, "-P", "-m", __name__, str(self.folder), *command_line())
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            *_, last = done.stderr.splitlines() or ["no reason given"]
+            raise DeadheatError(f"the board of {self.folder} could not be written: {last}")
+        values = json.loads(done.stdout)
+        if values is None:
+            return None
+        spread = Spread(**values.pop("spread"))
+        pairs = tuple(tuple(pair) for pair in values.pop("open"))
+        return Written(open=pairs, spread=spread, **values)
+
+
+if __name__ == "__main__":
+    written = write_pages(Path(sys.argv[1]), sys.argv[2:])
+    print(json.dumps(asdict(written) if written else None))

@@ -1,0 +1,95 @@
+"""What an edition says: changes since an older one, outdated versions, what it separates."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from deadheat import numbers
+from deadheat.serve.edition import BoardLevel, Edition, ServerFacts
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import UnpairedChange, relative_changes
+from deadheat.workload import Level
+
+
+def changes(before: Edition, after: Edition) -> dict[Level, dict[str, UnpairedChange]]:
+    """The change of each server of both editions, beside the others of both, by level.
+
+    All intervals of a level hold jointly at 95 %. Levels without slices in both have none.
+    """
+    older = {each.level: each for each in before.levels}
+    return {
+        each.level: _changes(older[each.level], each)
+        for each in after.levels
+        if each.level in older
+    }
+
+
+def _changes(before: BoardLevel, after: BoardLevel) -> dict[str, UnpairedChange]:
+    if before.estimate is None or after.estimate is None:
+        return {}
+    ranked = [
+        {row.name for row in (each.ranking.rows if each.ranking else ())}
+        for each in (before, after)
+    ]
+    names = [name for name in before.names if name in ranked[0] & ranked[1]]
+    if len(names) < 2:
+        return {}
+    places = [np.array([each.names.index(name) for name in names]) for each in (before, after)]
+    alpha = ErrorLevel(comparisons=len(names)).alpha
+    found = relative_changes(before.estimate, after.estimate, (places[0], places[1]), alpha)
+    return dict(zip(names, found, strict=True))
+
+
+def outdated(servers: Mapping[str, ServerFacts]) -> dict[str, str]:
+    """The contenders of which the edition has a newer version: name -> that version."""
+    newest: dict[tuple[str, str], str] = {}
+    for facts in servers.values():
+        key = facts.language, facts.framework
+        if facts.framework and _version(facts.version) > _version(newest.get(key, "")):
+            newest[key] = facts.version
+    return {
+        facts.name: best
+        for facts in servers.values()
+        if facts.version
+        and (best := newest.get((facts.language, facts.framework), ""))
+        and _major(best) > _major(facts.version)
+    }
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The numbers of a version, for their order."""
+    first, *_ = [*text.replace(",", " ").split(), ""]
+    parts = first.lstrip("v").replace("-", ".").split(".")
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
+def _major(text: str) -> tuple[int, int]:
+    """What tells releases apart: a patch is not outdated."""
+    parts = (*_version(text), 0, 0)
+    return parts[0], parts[1]
+
+
+def separates_text(edition: Edition) -> str:
+    """The sentence at the top of the board."""
+    if edition.separates is None:
+        return "What this board separates is not known: a workload has too few fresh starts."
+    return f"This board separates differences of {numbers.percent(edition.separates)} and more."
+
+
+def why_not(level: BoardLevel, name: str) -> str:
+    """Why a server has no rank in a column."""
+    if name not in level.cells:
+        return f"it was not raced on {level.level.workload}"
+    return level.reasons.get(name) or "its interval is unknown"
+
+
+def share_text(share: float) -> str:
+    """`87`, or `8.7` and `0.87` for small shares: two digits at least."""
+    percent = 100 * share
+    return (
+        f"{percent:.0f}"
+        if percent >= 10
+        else f"{percent:.1f}"
+        if percent >= 1
+        else f"{percent:.2f}"
+    )

@@ -1,0 +1,1 @@
+"""From ratios with joint intervals to verdicts and ranks."""

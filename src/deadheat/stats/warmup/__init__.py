@@ -1,0 +1,1 @@
+"""When an instance is warm: its windows, the rule, steadiness and settling."""

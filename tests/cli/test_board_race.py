@@ -1,0 +1,107 @@
+"""`deadheat board race` on real servers: a stop loses nothing, and only what changed runs again."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.cli.endings import ExitCode
+from deadheat.errors import StoreError
+from deadheat.load import find_engine
+from deadheat.report.formats.page import PAGE
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
+from tests.cli.test_run import HERE
+
+SERVERS = ("hello", "outlives-sigterm", "exits-at-start")
+TRIALS = """
+    SELECT trial.run_id, contender.name, block FROM trial
+    JOIN contender ON contender.id = contender_id ORDER BY trial.id
+"""
+BRIEF = """
+name = "short"
+about = "Some short trials of each server."
+kind = "slices"
+connections = [2]
+duration_s = 0.1
+controls = false
+
+[slices]
+rounds = 1
+control_every = 1
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+repetitions = 4
+"""
+
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not built: make page")
+
+
+@pytest.fixture
+def words(home: Path, tmp_path: Path) -> tuple[str, ...]:
+    rules = tmp_path / "short.toml"
+    rules.write_text(BRIEF)
+    return ("board", "race", *SERVERS, "--protocol", str(rules), "-o", str(tmp_path / "edition"))
+
+
+def stored(tmp_path: Path, query: str = TRIALS) -> list[dict[str, Any]]:
+    path = tmp_path / "edition" / "runs.sqlite"
+    try:
+        with Store(path, read_only=True) as store:
+            return store.rows(query)
+    except StoreError:  # it is not there yet, or has no tables
+        return []
+
+
+def test_a_kill_and_a_resume_in_the_middle_of_an_edition_lose_nothing(
+    deadheat: Deadheat, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "from deadheat.cli import main; main()", *words],
+        env={**os.environ, "PYTHONPATH": str(HERE / "src"), "DEADHEAT_LOAD": find_engine()},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while len(stored(tmp_path)) < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    before = stored(tmp_path)
+    again = deadheat(*words)
+    assert "resumes     run" in again.out
+    after = stored(tmp_path)
+    assert after[: len(before)] == before
+    runs = stored(tmp_path, "SELECT id, state FROM run")
+    assert [run["state"] for run in runs] == ["complete"]
+    counts = {name: sum(each["name"] == name for each in after) for name in SERVERS}
+    assert counts == {"hello": 4, "outlives-sigterm": 4, "exits-at-start": 0}
+    edition = tmp_path / "edition"
+    assert [path.stem for path in (edition / "bundles").iterdir()] == [runs[0]["id"]]
+    assert again.ran
+    if again.code == ExitCode.OK:  # on a busy machine no trial may be valid, and no rate known
+        assert "hello" in (edition / "board" / "index.html").read_text()
+    assert deadheat(*words).out.startswith("servers     3 servers built\nto race     0 cells")
+    assert stored(tmp_path) == after, "nothing changed, so nothing ran again"
+
+
+def test_a_server_that_was_added_runs_beside_the_shared_ones(
+    deadheat: Deadheat, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    shared = ("--shared", "hello")
+    first = [word for word in words if word not in SERVERS[1:]]
+    assert deadheat(*first, *shared).ran
+    ended = deadheat(*words, *shared)
+    assert "to race     3 cells of servers by workloads in 1 part" in ended.out
+    runs = stored(tmp_path, "SELECT command FROM run ORDER BY rowid")
+    assert len(runs) == 2
+    assert '"hello", "outlives-sigterm", "exits-at-start"' in runs[1]["command"]
+    told = [line for line in ended.err.splitlines() if line.startswith("exits-at-start")]
+    assert len(told) == 1, "one server that fails costs a line"
