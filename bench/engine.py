@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Client CPU per request of deadheat-load beside wrk, ab and whatever else is installed.
+"""Client CPU per request of deadheat-load beside wrk, ab, h2load and what else is installed.
 
     python bench/engine.py [--pairs 7] [--scene kept-1000]... [--seconds 2] [-o FILE]
     python bench/engine.py --show FILE
@@ -29,6 +29,8 @@ TARGETS = {
     "kept-1000": {"wrk": 0.72},
     "closed-100": {"wrk": 0.90, "ab": 0.85},
     "slices-100": {"wrk": 0.75},
+    "http2-100x1": {"h2load": 0.65},
+    "http2-100x10": {"h2load": 0.85},
     "tls-kept-100": {"wrk": 0.80},
 }
 
@@ -45,7 +47,8 @@ def main() -> int:
     scenes = [Scene.of_name(name, args.seconds) for name in args.scene or TARGETS]
     generators = [generator for generator in GENERATORS if generator.program]
     missing = sorted({g.name for g in GENERATORS} - {g.name for g in generators})
-    for needed in ("wrk", "ab", OURS):
+    others = {other for scene in args.scene or TARGETS for other in TARGETS[scene]}
+    for needed in (*sorted(others), OURS):
         if needed in missing:
             return fail(f"{needed} is not installed; every ratio is to it or of it")
     if missing:
@@ -75,6 +78,7 @@ def measure(
 ) -> dict[str, Any]:
     """The cost of each generator in each round, microseconds, and what follows from it."""
     generators = [g for g in generators if g.closes or scene.kind != "closed"]
+    generators = [g for g in generators if g.http2 or scene.kind != "http2"]
     cost_us: dict[str, list[float]] = {generator.name: [] for generator in generators}
     for turn in range(rounds):
         shift = turn % len(generators)
@@ -105,11 +109,12 @@ def show(results: list[dict[str, Any]]) -> int:
 
 def table(result: dict[str, Any]) -> str:
     cost_us = result["cpu_us_per_response"]
-    lines = [f"{result['scene']:<28}{'us CPU':>10}{'of wrk':>10}{'(least, most)':>18}"]
+    base = "wrk" if "wrk" in cost_us else "h2load"
+    lines = [f"{result['scene']:<28}{'us CPU':>10}{f'of {base}':>10}{'(least, most)':>18}"]
     for name, costs in sorted(cost_us.items(), key=lambda item: median(item[1])):
-        of_wrk = ratios(cost_us, name, "wrk")
-        spread = f"({min(of_wrk):.2f}, {max(of_wrk):.2f})"
-        lines.append(f"  {name:<26}{median(costs):>10.2f}{median(of_wrk):>10.3f}{spread:>18}")
+        of_base = ratios(cost_us, name, base)
+        spread = f"({min(of_base):.2f}, {max(of_base):.2f})"
+        lines.append(f"  {name:<26}{median(costs):>10.2f}{median(of_base):>10.3f}{spread:>18}")
     for check in result["checks"]:
         verdict = "PASS" if check["pass"] else "FAIL"
         lines.append(

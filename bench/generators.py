@@ -20,12 +20,19 @@ class Generator:
     arguments: Arguments
     closes: bool = True
     """It can open a connection per request."""
+    http2: bool = False
+    """It speaks HTTP/2 without TLS."""
     resident: bool = False
     """It reads requests for slices from its input."""
     good_exits: tuple[int, ...] = (0,)
 
-    def command(self, connections: int, seconds: int, kind: str, url: str) -> list[str]:
-        return [str(self.program), *self.arguments(connections, seconds, kind, url)]
+    def command(
+        self, connections: int, seconds: int, kind: str, url: str, streams: int = 1
+    ) -> list[str]:
+        several = []
+        if kind == "http2":
+            several = ["-m" if self.name == "h2load" else "--streams", str(streams)]
+        return [str(self.program), *self.arguments(connections, seconds, kind, url), *several]
 
 
 def engine() -> str | None:
@@ -37,10 +44,10 @@ def engine() -> str | None:
 def ours(*options: str) -> Arguments:
     def arguments(connections: int, seconds: int, kind: str, url: str) -> list[str]:
         load = ["-d", f"{seconds}s", "--warmup", "0s"] if kind != "slices" else ["--slices"]
-        close = ["--close"] if kind == "closed" else []
+        kinds = {"closed": ["--close"], "http2": ["--http2"]}
         # As the others: none of them checks a certificate.
         trust = ["--insecure"] if url.startswith("https") else []
-        return ["-c", f"{connections}", *load, *close, *trust, *options, url]
+        return ["-c", f"{connections}", *load, *kinds.get(kind, []), *trust, *options, url]
 
     return arguments
 
@@ -58,7 +65,8 @@ def ab(connections: int, seconds: int, kind: str, url: str) -> list[str]:
 
 
 def h2load(connections: int, seconds: int, kind: str, url: str) -> list[str]:
-    return ["--h1", "-t1", f"-c{connections}", f"-D{seconds}", url]
+    h1 = [] if kind == "http2" else ["--h1"]
+    return [*h1, "-t1", f"-c{connections}", f"-D{seconds}", url]
 
 
 def oha(connections: int, seconds: int, kind: str, url: str) -> list[str]:
@@ -74,12 +82,12 @@ def bombardier(connections: int, seconds: int, kind: str, url: str) -> list[str]
 
 def of_ours(name: str, *options: str) -> Generator:
     # 4: every response was right, and the client was the limit, as it is to be here.
-    return Generator(name, engine(), ours(*options), resident=True, good_exits=(0, 4))
+    return Generator(name, engine(), ours(*options), http2=True, resident=True, good_exits=(0, 4))
 
 
-def other(arguments: Arguments, closes: bool = True) -> Generator:
+def other(arguments: Arguments, closes: bool = True, http2: bool = False) -> Generator:
     name = arguments.__name__
-    return Generator(name, shutil.which(name), arguments, closes)
+    return Generator(name, shutil.which(name), arguments, closes, http2)
 
 
 GENERATORS = [
@@ -89,7 +97,7 @@ GENERATORS = [
     other(wrk),
     other(ab),
     # It sends nothing more once the server has closed.
-    other(h2load, closes=False),
+    other(h2load, closes=False, http2=True),
     other(oha),
     other(bombardier),
 ]

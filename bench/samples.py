@@ -17,24 +17,32 @@ SLICE_S = 0.06
 @dataclass(frozen=True)
 class Scene:
     kind: str
-    """`kept`, `closed` (a connection per request) or `slices`: connections are kept, and the engine
-    is one resident process that loads for 60 ms at a time."""
+    """`kept`, `closed` (a connection per request), `slices`: connections are kept, and the engine
+    is one resident process that loads for 60 ms at a time; or `http2`."""
     connections: int
     seconds: int
     tls: bool = False
+    streams: int = 1
+    """Concurrent requests on each connection of HTTP/2."""
 
     @classmethod
     def of_name(cls, name: str, seconds: int) -> Self:
-        """From `kept-10`: the kind and the number of connections; `tls-` before it adds TLS."""
-        kind, _, connections = name.removeprefix("tls-").partition("-")
-        return cls(kind, int(connections), seconds, name.startswith("tls-"))
+        """From `kept-10`: the kind and the number of connections; `tls-` before it adds TLS, and
+        `http2-10x5` has the streams."""
+        kind, _, numbers = name.removeprefix("tls-").partition("-")
+        connections, _, streams = numbers.partition("x")
+        has_tls = name.startswith("tls-")
+        return cls(kind, int(connections), seconds, has_tls, int(streams or 1))
 
     @property
     def name(self) -> str:
-        return f"{'tls-' if self.tls else ''}{self.kind}-{self.connections}"
+        streams = f"x{self.streams}" if self.kind == "http2" else ""
+        return f"{'tls-' if self.tls else ''}{self.kind}-{self.connections}{streams}"
 
     def __str__(self) -> str:
-        return f"{self.connections} connections, {self.kind}{', TLS' if self.tls else ''}"
+        streams = f", {self.streams} streams" if self.kind == "http2" else ""
+        tls = ", TLS" if self.tls else ""
+        return f"{self.connections} connections, {self.kind}{streams}{tls}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def sample(scene: Scene, generator: Generator, *, client_core: int, server_core:
 
 def run(scene: Scene, generator: Generator, core: int, url: str) -> float:
     """User and system seconds of one run."""
-    command = generator.command(scene.connections, scene.seconds, scene.kind, url)
+    command = generator.command(scene.connections, scene.seconds, scene.kind, url, scene.streams)
     with pinned(core):
         process = subprocess.Popen(
             command,

@@ -34,6 +34,11 @@ const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
 const INTERVAL_NS: u64 = 100_000_000;
 const SLICE_INTERVAL_NS: u64 = 10_000_000;
 const LEAST_INTERVAL_NS: u64 = 1_000_000;
+/// Most concurrent requests on a connection of HTTP/2.
+const MAX_STREAMS: usize = 1000;
+/// The headers that HTTP/2 forbids (RFC 9113, section 8.2.2).
+const OF_CONNECTION: &[&str] =
+    &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
 /// Parses the arguments that follow the program's name.
 pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command> {
@@ -93,6 +98,8 @@ struct CliArgs {
     close: bool,
     requests_per_connection: Option<u64>,
     pipeline: Option<usize>,
+    http2: bool,
+    streams: Option<usize>,
     method: Option<String>,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
@@ -130,6 +137,7 @@ const WITH_VALUE: &[&str] = &[
     "--interval",
     "--requests-per-connection",
     "--pipeline",
+    "--streams",
     "--source",
     "--backend",
     "-X",
@@ -160,6 +168,7 @@ impl CliArgs {
     fn flag(&mut self, name: &str) -> bool {
         let flag = match name {
             "--close" => &mut self.close,
+            "--http2" => &mut self.http2,
             "--no-gather" => &mut self.no_gather,
             "--any-body" => &mut self.expect.any_body,
             "--json" => &mut self.json,
@@ -191,6 +200,7 @@ impl CliArgs {
                 self.requests_per_connection = Some(at_least_one(value)? as u64);
             }
             "--pipeline" => self.pipeline = Some(at_least_one(value)?),
+            "--streams" => self.streams = Some(at_least_one(value)?),
             "--source" => self.sources.push(number(value, "an IP address")?),
             "--backend" => self.backend = backend(value)?,
             "-X" | "--method" => self.method = Some(token(value)?),
@@ -271,6 +281,7 @@ impl CliArgs {
                 "--pipeline needs a closed loop on kept connections; remove --close and --rate",
             ));
         }
+        let streams = self.streams()?;
         if self.calibrate && pace != Pace::Closed {
             return Err(Error::usage("--calibrate needs a closed loop; remove --rate"));
         }
@@ -304,6 +315,8 @@ impl CliArgs {
             gathers: !self.no_gather,
             requests_per_connection: self.requests_per_connection,
             pipeline,
+            http2: self.http2,
+            streams,
             method: self.method.unwrap_or_else(|| default_method.to_owned()),
             headers: self.headers,
             body: self.body.unwrap_or_default(),
@@ -321,6 +334,38 @@ impl CliArgs {
         })
     }
 
+    /// The concurrent requests on a connection; rejects the options that conflict with --http2.
+    fn streams(&self) -> Result<usize> {
+        let streams = self.streams.unwrap_or(1);
+        if !self.http2 {
+            return match self.streams {
+                None => Ok(1),
+                Some(_) => Err(Error::usage("--streams needs --http2")),
+            };
+        }
+        if self.pipeline.is_some() {
+            return Err(Error::usage("--pipeline is of HTTP/1.1; with --http2, use --streams"));
+        }
+        if streams > MAX_STREAMS {
+            return Err(Error::usage(format!("--streams {streams}: expected 1 to {MAX_STREAMS}")));
+        }
+        if self.close && streams > 1 {
+            return Err(Error::usage(
+                "--close is one request per connection; remove --streams, or use \
+                 --requests-per-connection",
+            ));
+        }
+        let of_workload = self.workload.iter().flat_map(|workload| &workload.templates);
+        let given = of_workload.flat_map(|template| &template.headers).chain(&self.headers);
+        let mut names = given.map(|(name, _)| name);
+        let is_of_connection =
+            |name: &&String| OF_CONNECTION.iter().any(|other| name.eq_ignore_ascii_case(other));
+        match names.find(is_of_connection) {
+            Some(name) => Err(Error::usage(format!("-H {name}: HTTP/2 has no such header"))),
+            None => Ok(streams),
+        }
+    }
+
     /// How to speak TLS with the host of an https URL; its options need one.
     fn tls_client(&self, host: Option<&str>) -> Result<Option<tls::Client>> {
         if let Some(host) = host {
@@ -330,7 +375,8 @@ impl CliArgs {
             if self.tls.insecure && self.tls.cacert.is_some() {
                 return Err(Error::usage("--insecure and --cacert exclude each other"));
             }
-            return tls::Client::new(&self.tls, host, &[tls::HTTP_1_1]).map(Some);
+            let protocol = if self.http2 { tls::HTTP_2 } else { tls::HTTP_1_1 };
+            return tls::Client::new(&self.tls, host, &[protocol]).map(Some);
         }
         let options = [
             ("--cacert", self.tls.cacert.is_some()),

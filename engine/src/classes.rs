@@ -79,7 +79,11 @@ named! {
         TimeoutFirstByte = "timeout_first_byte",
         /// The response began and did not end within the timeout.
         TimeoutBody = "timeout_body",
-        /// Not an HTTP/1.x response; the kinds are under `malformed_kinds`.
+        /// HTTP/2: the server reset the stream; the codes are under `http2`.
+        StreamReset = "stream_reset",
+        /// HTTP/2: the server ended the connection with an error, or returned the request too often.
+        Goaway = "goaway",
+        /// Not a valid response; the kinds are under `malformed_kinds`.
         Malformed = "malformed",
         /// Another status than expected; the codes are under `status_codes`.
         Status = "status",
@@ -101,7 +105,7 @@ named! {
 }
 
 named! {
-    /// Why a response is not HTTP/1.x.
+    /// Why a response is not HTTP/1.x, or not HTTP/2.
     MalformedKind {
         StatusLine = "status_line",
         HeaderName = "header_name",
@@ -122,6 +126,32 @@ named! {
         ChunkSize = "chunk_size",
         ChunkEnd = "chunk_end",
         Trailer = "trailer",
+        /// HTTP/2 was expected, and HTTP/1.x came.
+        H2Http1 = "h2_http1",
+        /// The first frame is not SETTINGS.
+        H2Preface = "h2_preface",
+        H2FrameSize = "h2_frame_size",
+        /// A frame on a stream that it cannot be on, or that was never opened.
+        H2FrameStream = "h2_frame_stream",
+        /// A header block that is interrupted or was not begun, or a body before its head.
+        H2FrameOrder = "h2_frame_order",
+        /// A frame on a stream that the server had ended.
+        H2StreamClosed = "h2_stream_closed",
+        H2Padding = "h2_padding",
+        H2Settings = "h2_settings",
+        /// More than a window allows, or a window that is too large or grows by 0.
+        H2FlowControl = "h2_flow_control",
+        /// A header block that cannot be decoded.
+        H2Hpack = "h2_hpack",
+        H2HeaderList = "h2_header_list",
+        /// Fields that HTTP/2 forbids, or a head without a status.
+        H2Fields = "h2_fields",
+        /// A body of another length than its Content-Length.
+        H2Length = "h2_length",
+        /// A push, which the client has disabled.
+        H2Push = "h2_push",
+        /// Thousands of frames that move no request on, or answers that are not read.
+        H2Flood = "h2_flood",
     }
 }
 

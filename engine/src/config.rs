@@ -35,6 +35,9 @@ pub(crate) struct Config {
     pub close: bool,
     pub requests_per_connection: Option<u64>,
     pub pipeline: usize,
+    /// HTTP/2, with this many concurrent requests on a connection.
+    pub http2: bool,
+    pub streams: usize,
     pub method: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,

@@ -1,5 +1,7 @@
 //! Counts of connections.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -19,6 +21,10 @@ pub(crate) struct ConnectionStats {
     pub unclosed: u64,
     /// Requests lost on kept connections that the server may have been closing.
     pub stale_reuse: u64,
+    /// HTTP/2: connections that the server ended with GOAWAY, by the error code.
+    pub goaways: BTreeMap<u32, u64>,
+    /// HTTP/2: how often a request was sent again, because a GOAWAY said that it was not processed.
+    pub retried: u64,
 }
 
 impl ConnectionStats {
@@ -31,5 +37,9 @@ impl ConnectionStats {
         self.unsolicited_idle += other.unsolicited_idle;
         self.unclosed += other.unclosed;
         self.stale_reuse += other.stale_reuse;
+        for (code, count) in &other.goaways {
+            *self.goaways.entry(*code).or_default() += count;
+        }
+        self.retried += other.retried;
     }
 }

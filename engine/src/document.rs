@@ -46,6 +46,8 @@ pub(crate) struct Document {
     pub warmup: WarmupPart,
     pub connections: ConnectionsPart,
     pub latency: LatencyPart,
+    /// With `--http2`.
+    pub http2: Option<Http2Part>,
     /// With https.
     pub tls: Option<TlsPart>,
     pub client: ClientPart,
@@ -73,6 +75,8 @@ pub(crate) struct ConfigPart {
     pub close: bool,
     pub requests_per_connection: Option<u64>,
     pub pipeline: usize,
+    pub http2: bool,
+    pub streams: usize,
     pub timeout_s: f64,
     pub drain_s: f64,
     pub interval_s: f64,
@@ -106,7 +110,7 @@ pub(crate) struct WorkloadPart {
 pub(crate) struct ExpectedPart {
     pub status: u16,
     pub content_type: String,
-    /// `none`, `length`, `chunked` or `until_close`.
+    /// `none`, `length`, `chunked`, `until_close`, or `frames` in HTTP/2.
     pub framing: &'static str,
     /// `None` if bodies are not compared.
     pub body_bytes: Option<usize>,
@@ -196,6 +200,18 @@ pub(crate) struct TlsPart {
     /// Connections that the server closed without a close_notify.
     pub closed_without_notify: u64,
     pub handshake_us: Summary,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Http2Part {
+    /// Concurrent requests that the server allows on a connection; `None` if it sets no limit.
+    pub allowed_streams: Option<u32>,
+    /// The error codes of the class `stream_reset`.
+    pub reset_codes: BTreeMap<String, u64>,
+    /// Connections that the server ended with GOAWAY, by its error code.
+    pub goaways: BTreeMap<String, u64>,
+    /// How often a request was sent again, because a GOAWAY said that it was not processed.
+    pub retried: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

@@ -23,6 +23,7 @@ mod engine;
 mod error;
 mod expected;
 mod gathering;
+mod h2;
 mod head;
 mod histogram;
 mod limits;

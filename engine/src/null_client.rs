@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustls::ServerConnection;
 
 use crate::chunked::Chunked;
+use crate::h2::{NullPeer, PREFACE};
 use crate::head::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::sockets;
 
@@ -48,6 +49,10 @@ impl Replies {
         }
     }
 
+    fn body(&self) -> &[u8] {
+        &self.keep[self.keep.len() - self.body_bytes..]
+    }
+
     fn of(&self, request: &Request) -> &[u8] {
         let whole = match (request.keeps, request.old) {
             (true, false) => &self.keep,
@@ -82,6 +87,10 @@ pub(crate) struct Client {
     body: Body,
     output: Vec<u8>,
     closing: bool,
+    /// It speaks HTTP/2.
+    http2: Option<Box<NullPeer>>,
+    /// A request has begun.
+    has_begun: bool,
     tls: Option<Box<ServerConnection>>,
     /// Records that the socket has not accepted yet.
     sealed: Vec<u8>,
@@ -95,6 +104,8 @@ impl Client {
             body: Body::Length(0),
             output: Vec::new(),
             closing: false,
+            http2: None,
+            has_begun: false,
             tls: tls.map(Box::new),
             sealed: Vec::new(),
         }
@@ -139,6 +150,19 @@ impl Client {
         }
         let mut held = std::mem::take(&mut self.input);
         held.extend_from_slice(new);
+        if !self.has_begun && NullPeer::may_begin(&held) {
+            if held.len() < PREFACE.len() {
+                self.input = held;
+                return true;
+            }
+            self.http2 = Some(Box::new(NullPeer::new(replies.body(), &mut self.output)));
+            held.drain(..PREFACE.len());
+        }
+        self.has_begun = true;
+        if let Some(peer) = &mut self.http2 {
+            let taken = peer.take(&held, &mut self.output, || each(Reply::Answer));
+            return taken.is_some() && self.flush();
+        }
         let mut at = 0;
         while !self.closing && self.skip_body(&held, &mut at) && at < held.len() {
             match parse(&held[at..]) {
@@ -204,7 +228,10 @@ impl Client {
     }
 
     fn is_between_requests(&self) -> bool {
-        self.input.is_empty() && self.output.is_empty() && matches!(self.body, Body::Length(0))
+        self.http2.is_none()
+            && self.input.is_empty()
+            && self.output.is_empty()
+            && matches!(self.body, Body::Length(0))
     }
 
     /// Skips the body of the last request; true at its end.

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Pace};
 use crate::expected::Expected;
+use crate::h2;
 use crate::request::RequestBook;
 use crate::template::Template;
 use crate::tls;
@@ -9,6 +10,8 @@ use crate::tls;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub book: RequestBook,
+    /// The requests in HTTP/2, with `--http2`.
+    pub http2: Option<h2::Book>,
     /// One per URL, in the order of the book.
     pub expected: Vec<Expected>,
     /// One per URL: its template, which URLs share if their responses have the same head.
@@ -32,6 +35,7 @@ impl Plan {
     pub(crate) fn new(config: &Config, expected: Vec<Expected>, closes_unannounced: bool) -> Self {
         Self {
             book: RequestBook::new(config),
+            http2: config.http2.then(|| h2::Book::new(config)),
             templates: match &config.workload {
                 None => (0..expected.len() as u32).collect(),
                 Some(workload) => workload.kinds(&expected),

@@ -10,9 +10,12 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use crate::chunked::Chunked;
+use crate::classes::MalformedKind;
 use crate::config::{Config, Expect};
+use crate::connection::Flight;
 use crate::error::{Error, Result};
 use crate::expected::Expected;
+use crate::h2;
 use crate::head::{Framing, Head, media_type, parse_head};
 use crate::preflight_problem::PreflightProblem as Problem;
 use crate::request::RequestBook;
@@ -39,9 +42,11 @@ pub(crate) struct Preflight {
     pub expected: Vec<Expected>,
     /// Of the response of the first URL.
     pub head_bytes: usize,
-    pub framing: Framing,
+    pub framing: &'static str,
     /// The server closed after a response that did not announce it.
     pub closes_unannounced: bool,
+    /// HTTP/2: the concurrent requests that the server allows, if it has said so.
+    pub allowed_streams: Option<u32>,
     /// Version, cipher suite and key exchange of TLS.
     pub tls: Option<String>,
 }
@@ -52,19 +57,34 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
     let mut seen = Preflight {
         expected: Vec::new(),
         head_bytes: 0,
-        framing: Framing::None,
+        framing: Framing::None.name(),
         closes_unannounced: false,
+        allowed_streams: None,
         tls: None,
     };
+    let http2 = config.http2.then(|| h2::Book::new(config));
     let mut spelled = HashMap::new();
     for url in config.preflights() {
         let target = config.targets.get(url).unwrap_or(&config.targets[0]);
         let about = |problem| Error::Preflight { url: url_of(config, url), problem };
-        let request = book.bytes(book.range(url, 1));
         let mut stream = Stream::connect(&target.address, config).map_err(about)?;
-        stream.write_all(request).map_err(about)?;
         let to_head = config.exchange(url).method == "HEAD";
-        let answer = Answer::read(&mut stream, to_head).map_err(about)?;
+        let answer = match &http2 {
+            Some(book) => {
+                let (answer, allowed) =
+                    http2_answer(&mut stream, book, url, to_head).map_err(about)?;
+                seen.allowed_streams = allowed;
+                if allowed.is_some_and(|allowed| (allowed as usize) < config.streams) {
+                    let (allowed, asked) = (allowed.unwrap_or(0), config.streams);
+                    return Err(about(Problem::TooFewStreams { allowed, asked }));
+                }
+                answer
+            }
+            None => {
+                stream.write_all(book.bytes(book.range(url, 1))).map_err(about)?;
+                Answer::read(&mut stream, to_head).map_err(about)?
+            }
+        };
         if config.tls.is_none() && answer.wants_tls() {
             return Err(about(Problem::SpeaksTls));
         }
@@ -77,11 +97,11 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
             continue;
         }
         seen.expected.push(expected);
-        seen.closes_unannounced |= !answer.closes && stream.is_closed();
+        seen.closes_unannounced |= http2.is_none() && !answer.closes && stream.is_closed();
         stream.hang_up();
         if url == 0 {
             seen.head_bytes = answer.head_bytes;
-            seen.framing = answer.framing;
+            seen.framing = if config.http2 { "frames" } else { answer.framing.name() };
             seen.tls = stream.parameters.take();
         }
     }
@@ -410,6 +430,75 @@ impl Answer {
         match equivalent.missed_by(&self.body) {
             None => Ok(()),
             Some(wanted) => Err(Problem::NotEquivalent { bytes: self.body.len(), wanted }),
+        }
+    }
+}
+
+/// Sends a request in HTTP/2 on a new connection; returns its response, and how many concurrent
+/// requests the server allows.
+fn http2_answer(
+    stream: &mut Stream,
+    book: &h2::Book,
+    url: usize,
+    to_head_request: bool,
+) -> Result<(Answer, Option<u32>), Problem> {
+    let mut client = h2::Client::new(1);
+    client.captured = Some(h2::Captured::default());
+    client.open();
+    let (begun_ns, sent_ns, intended_ns) = (1, 1, 0);
+    let flight = Flight { begun_ns, sent_ns, intended_ns, url: url as u32, measured: false };
+    client.assign(flight);
+    client.send_next(book, sent_ns);
+    // Anything is right.
+    let anything = Expected { status: 0, media_type: None, body: None, to_head_request };
+    let expected = vec![anything; url + 1];
+    let (mut output, mut buffer) = (Vec::new(), [0; 16 * 1024]);
+    let mut is_silent = true;
+    loop {
+        client.write_output(book, &mut output);
+        if !output.is_empty() {
+            stream.write_all(&output)?;
+            output.clear();
+            continue;
+        }
+        let mut rest = match stream.read(&mut buffer)? {
+            0 if is_silent => return Err(Problem::NoResponse),
+            0 => return Err(Problem::Truncated),
+            got => &buffer[..got],
+        };
+        is_silent = false;
+        while !rest.is_empty() {
+            let (used, event) = client.take(rest, &expected, 1);
+            rest = &rest[used..];
+            match event {
+                h2::Event::More => {}
+                h2::Event::Answered { .. } => {
+                    let captured = client.captured.take().unwrap_or_default();
+                    let answer = Answer {
+                        status: captured.status,
+                        media_type: captured.media_type,
+                        body: captured.body,
+                        head_bytes: captured.head_bytes,
+                        framing: Framing::None,
+                        closes: false,
+                    };
+                    return Ok((answer, client.allowed_streams()));
+                }
+                h2::Event::Malformed { kind, .. } | h2::Event::Broken { kind, .. } => {
+                    return Err(match kind {
+                        MalformedKind::H2Http1 => Problem::NotHttp2,
+                        kind => Problem::Malformed(kind),
+                    });
+                }
+                h2::Event::Reset { code, .. } => return Err(Problem::Reset(h2::code_name(code))),
+                h2::Event::Goaway { code, .. } if client.is_drained() => {
+                    return Err(Problem::Goaway(h2::code_name(code)));
+                }
+                h2::Event::Goaway { .. } => {}
+            }
+        }
+        if client.captured.as_ref().is_some_and(|captured| captured.body.len() > MAX_BODY_BYTES) {
+            return Err(Problem::TooLong(MAX_BODY_BYTES));
         }
     }
 }

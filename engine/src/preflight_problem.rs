@@ -23,6 +23,17 @@ pub(crate) enum PreflightProblem {
     Timeout,
     #[error("the response is malformed ({})", .0.name())]
     Malformed(MalformedKind),
+    #[error("the server answers in HTTP/1.1, expected HTTP/2; remove --http2")]
+    NotHttp2,
+    #[error("the server reset the stream ({0})")]
+    Reset(String),
+    #[error("the server took no request on the connection (GOAWAY {0})")]
+    Goaway(String),
+    #[error(
+        "the server allows {allowed} concurrent requests on a connection, not {asked}; \
+         use --streams {allowed}"
+    )]
+    TooFewStreams { allowed: u32, asked: usize },
     #[error("the response is longer than {0} bytes")]
     TooLong(usize),
     #[error("status {status}, expected {wanted}; set another with --expect-status")]

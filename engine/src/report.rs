@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
-    CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart,
-    PausesPart, RequestsPart, SCHEMA, SeriesRow, TlsPart, WarmupPart, WorkloadPart,
+    CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, Http2Part,
+    LatencyPart, PausesPart, RequestsPart, SCHEMA, SeriesRow, TlsPart, WarmupPart, WorkloadPart,
 };
+use crate::h2;
 use crate::histogram::Latency;
 use crate::limits::{Limit, Readings};
 use crate::phase::Phase;
@@ -57,6 +58,7 @@ pub(crate) fn of_run(
     };
     document.connections = connections_part(config, run);
     document.latency = latency_part(config, run);
+    document.http2 = config.http2.then(|| http2_part(preflight, run));
     document.tls = config.tls.as_ref().map(|_| tls_part(config, run));
     document.client = client_part(run);
     document.pauses = pauses_part(config, run);
@@ -119,6 +121,7 @@ fn empty(config: &Config) -> Document {
             send_lag_us: open.then(|| tally.send_lag.summary()),
             client_lag_us: open.then(|| tally.client_lag.summary()),
         },
+        http2: None,
         tls: None,
         client: ClientPart::default(),
         calibration: None,
@@ -154,6 +157,8 @@ fn config_part(config: &Config) -> ConfigPart {
         close: config.close,
         requests_per_connection: config.requests_per_connection,
         pipeline: config.pipeline,
+        http2: config.http2,
+        streams: config.streams,
         timeout_s: seconds(config.timeout_ns),
         drain_s: seconds(config.drain_ns),
         interval_s: seconds(config.interval_ns),
@@ -174,7 +179,7 @@ pub(crate) fn expected_part(preflight: &Preflight) -> ExpectedPart {
     ExpectedPart {
         status: first.status,
         content_type: String::from_utf8_lossy(media_type).into_owned(),
-        framing: preflight.framing.name(),
+        framing: preflight.framing,
         body_bytes: first.body.as_ref().map(Vec::len),
         head_bytes: preflight.head_bytes,
         closes_unannounced: preflight.closes_unannounced,
@@ -251,6 +256,18 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
     }
 }
 
+fn http2_part(preflight: &Preflight, run: &Run) -> Http2Part {
+    let named = |codes: &BTreeMap<u32, u64>| {
+        codes.iter().map(|(code, count)| (h2::code_name(*code), *count)).collect()
+    };
+    Http2Part {
+        allowed_streams: preflight.allowed_streams,
+        reset_codes: named(&run.tallies[1].reset_codes),
+        goaways: named(&run.stats.goaways),
+        retried: run.stats.retried,
+    }
+}
+
 fn tls_part(config: &Config, run: &Run) -> TlsPart {
     let [warmup, tally] = &run.tallies;
     let mut sum = Tally::default();
@@ -299,7 +316,10 @@ fn client_part(run: &Run) -> ClientPart {
 /// number of connections / the mean cycle (docs/engine-slices.md).
 fn elapsed_s(config: &Config, run: &Run) -> f64 {
     match config.slices && !config.is_open_loop() {
-        true => run.tallies[1].cycle_ns as f64 / 1e9 / config.connections.max(1) as f64,
+        true => {
+            let lanes = (config.connections * config.streams).max(1);
+            run.tallies[1].cycle_ns as f64 / 1e9 / lanes as f64
+        }
         false => seconds(run.elapsed_ns),
     }
 }
@@ -326,7 +346,8 @@ fn wall(usage: &ThreadUsage) -> f64 {
 /// N = X * R: the time that requests were in flight in the window, over the time available, minus
 /// one.
 fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
-    let capacity_ns = run.elapsed_ns as f64 * config.connections as f64 * config.pipeline as f64;
+    let in_flight = config.connections * config.pipeline * config.streams;
+    let capacity_ns = run.elapsed_ns as f64 * in_flight as f64;
     (run.tallies[1].scheduled > 0).then(|| run.tallies[1].busy_ns as f64 / capacity_ns - 1.0)
 }
 

@@ -1,5 +1,6 @@
 //! The bytes of the requests, built once before the run.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::config::{Config, Exchange};
@@ -44,32 +45,41 @@ fn has_content(exchange: &Exchange) -> bool {
     !exchange.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&exchange.method)
 }
 
-fn write_request(out: &mut Vec<u8>, config: &Config, exchange: &Exchange) {
+/// The headers of a request in their order, those that the options do not replace first.
+pub(crate) fn headers<'c>(
+    config: &'c Config,
+    exchange: &Exchange<'c>,
+) -> Vec<(&'c str, Cow<'c, str>)> {
     let has_header = |name: &str| {
         let own = exchange.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
         own || config.has_header(name)
     };
-    let mut line = |text: &str| {
-        out.extend_from_slice(text.as_bytes());
-        out.extend_from_slice(b"\r\n");
-    };
-    line(&format!("{} {} HTTP/1.1", exchange.method, exchange.path));
+    let mut headers: Vec<(&str, Cow<str>)> = Vec::new();
     let agent = concat!("deadheat-load/", env!("CARGO_PKG_VERSION"));
     for (name, value) in [("Host", exchange.host), ("User-Agent", agent), ("Accept", "*/*")] {
         if !has_header(name) {
-            line(&format!("{name}: {value}"));
+            headers.push((name, value.into()));
         }
     }
     for (name, value) in config.headers.iter().chain(exchange.headers) {
-        line(&format!("{name}: {value}"));
+        headers.push((name, value.into()));
     }
     if has_content(exchange) && !has_header("Content-Length") && !has_header("Transfer-Encoding") {
-        line(&format!("Content-Length: {}", exchange.body.len()));
+        headers.push(("Content-Length", exchange.body.len().to_string().into()));
     }
     if config.close && !has_header("Connection") {
-        line("Connection: close");
+        headers.push(("Connection", "close".into()));
     }
-    line("");
+    headers
+}
+
+fn write_request(out: &mut Vec<u8>, config: &Config, exchange: &Exchange) {
+    let mut write = |text: &str| out.extend_from_slice(text.as_bytes());
+    write(&format!("{} {} HTTP/1.1\r\n", exchange.method, exchange.path));
+    for (name, value) in headers(config, exchange) {
+        write(&format!("{name}: {value}\r\n"));
+    }
+    write("\r\n");
     out.extend_from_slice(exchange.body);
 }
 

@@ -62,6 +62,7 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     }
     writeln!(out)?;
     write_latency(out, document)?;
+    write_http2(out, document)?;
     write_connections(out, document)?;
     write_client(out, document)
 }
@@ -85,8 +86,26 @@ fn load(config: &ConfigPart, processes: usize) -> String {
         config.close.then(|| "one connection per request".to_owned()),
         requests.map(|requests| format!("{requests} requests per connection")),
         (config.pipeline > 1).then(|| format!("pipeline depth {}", config.pipeline)),
+        config.http2.then(|| match config.streams {
+            1 => "HTTP/2".to_owned(),
+            streams => format!("HTTP/2 with {streams} streams each"),
+        }),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn write_http2(out: &mut String, document: &Document) -> std::fmt::Result {
+    let Some(http2) = &document.http2 else { return Ok(()) };
+    for (code, count) in &http2.reset_codes {
+        writeln!(out, "  {count} streams reset with {code}")?;
+    }
+    for (code, count) in &http2.goaways {
+        writeln!(out, "  {count} connections ended with GOAWAY {code}")?;
+    }
+    if http2.retried > 0 {
+        writeln!(out, "  {} requests sent again after a GOAWAY", http2.retried)?;
+    }
+    Ok(())
 }
 
 /// What the answers are compared with.

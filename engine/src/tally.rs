@@ -15,6 +15,8 @@ pub(crate) struct Tally {
     pub status_codes: BTreeMap<u16, u64>,
     pub malformed_kinds: [u64; MalformedKind::COUNT],
     pub connect_errnos: BTreeMap<i32, u64>,
+    /// HTTP/2: the error codes of streams that the server reset.
+    pub reset_codes: BTreeMap<u32, u64>,
     /// What went wrong with TLS.
     pub tls_errors: BTreeMap<String, u64>,
     /// The handshakes of each version, cipher suite and key exchange.
@@ -54,6 +56,7 @@ impl Default for Tally {
             status_codes: BTreeMap::new(),
             malformed_kinds: [0; MalformedKind::COUNT],
             connect_errnos: BTreeMap::new(),
+            reset_codes: BTreeMap::new(),
             tls_errors: BTreeMap::new(),
             tls_parameters: BTreeMap::new(),
             tls_resumed: 0,
@@ -121,6 +124,7 @@ impl Tally {
         self.scheduled += other.scheduled;
         add(&mut *self.classes, &*other.classes);
         add(&mut self.malformed_kinds, &other.malformed_kinds);
+        add_by_key(&mut self.reset_codes, &other.reset_codes);
         add_by_key(&mut self.status_codes, &other.status_codes);
         add_by_key(&mut self.connect_errnos, &other.connect_errnos);
         add_by_key(&mut self.tls_errors, &other.tls_errors);
@@ -171,6 +175,7 @@ mod tests {
         tally.malformed_kinds.fill_with(&mut number);
         tally.status_codes = [(404, number()), (500, number())].into();
         tally.connect_errnos = [(libc::ENETUNREACH, number())].into();
+        tally.reset_codes = [(7, number())].into();
         tally.tls_errors = [("the certificate has expired".to_owned(), number())].into();
         tally.tls_parameters = [("TLS 1.3".to_owned(), number())].into();
         (tally.tls_resumed, tally.tls_unnotified) = (number(), number());

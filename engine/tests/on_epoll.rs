@@ -10,6 +10,8 @@ mod closing;
 mod command_line;
 #[path = "cases/faults.rs"]
 mod faults;
+#[path = "cases/http2.rs"]
+mod http2;
 #[path = "cases/runs.rs"]
 mod runs;
 #[path = "cases/slice_connections.rs"]

@@ -6,6 +6,8 @@ mod common;
 mod closing;
 #[path = "cases/faults.rs"]
 mod faults;
+#[path = "cases/http2.rs"]
+mod http2;
 #[path = "cases/runs.rs"]
 mod runs;
 #[path = "cases/slice_connections.rs"]

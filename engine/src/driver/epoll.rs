@@ -143,19 +143,23 @@ impl Epoll {
     #[inline]
     fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let fd = self.fd(slot);
-        let output = session.output(slot);
-        match sockets::send(fd, output) {
-            Ok(sent) if sent == output.len() => {
-                output.clear();
-                Ok(())
-            }
-            Ok(sent) => {
-                output.drain(..sent);
-                self.watch(slot, READ | WRITE)
-            }
-            Err(_) => {
-                let action = session.write_failed(slot, clock::now_ns());
-                self.carry_out(session, slot, action)
+        loop {
+            let output = session.output(slot);
+            match sockets::send(fd, output) {
+                Ok(sent) if sent == output.len() => {
+                    output.clear();
+                    if !session.refill_output(slot, clock::now_ns()) {
+                        return Ok(());
+                    }
+                }
+                Ok(sent) => {
+                    output.drain(..sent);
+                    return self.watch(slot, READ | WRITE);
+                }
+                Err(_) => {
+                    let action = session.write_failed(slot, clock::now_ns());
+                    return self.carry_out(session, slot, action);
+                }
             }
         }
     }

@@ -41,6 +41,8 @@ struct Link {
     unsent: VecDeque<Range<usize>>,
     /// Output of the session that the send of `sent_turn` sends.
     writing: Vec<u8>,
+    /// It is in `flushing`.
+    has_output: bool,
 }
 
 pub(crate) struct Uring {
@@ -52,6 +54,8 @@ pub(crate) struct Uring {
     gatherer: Gatherer,
     /// Slots with more to send after this turn's operations are submitted.
     held: Vec<usize>,
+    /// Slots whose session has output for this turn.
+    flushing: Vec<usize>,
     /// Sockets to close after this turn's operations, which may name them, are submitted.
     closing: Vec<OwnedFd>,
 }
@@ -70,6 +74,7 @@ impl Uring {
             completed: Vec::new(),
             gatherer: Gatherer::new(),
             held: Vec::new(),
+            flushing: Vec::new(),
             closing: Vec::new(),
         })
     }
@@ -107,7 +112,8 @@ impl Uring {
     /// Queues the first waiting send, if possible.
     fn send_waiting(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         if !session.output(slot).is_empty() {
-            return self.flush(session, slot);
+            self.note_output(slot);
+            return Ok(());
         }
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
@@ -136,6 +142,26 @@ impl Uring {
         unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
     }
 
+    /// Notes that the session has output, to be sent with all that this turn adds to it.
+    #[inline]
+    fn note_output(&mut self, slot: usize) {
+        if !std::mem::replace(&mut self.links[slot].has_output, true) {
+            self.flushing.push(slot);
+        }
+    }
+
+    /// Queues the sends of all output.
+    fn flush_all(&mut self, session: &mut Session) -> Result<()> {
+        let mut flushing = std::mem::take(&mut self.flushing);
+        for slot in flushing.drain(..) {
+            self.links[slot].has_output = false;
+            self.flush(session, slot)?;
+        }
+        flushing.append(&mut self.flushing);
+        self.flushing = flushing;
+        Ok(())
+    }
+
     /// Queues a send of the session's output, or keeps it for the next turn.
     #[inline]
     fn flush(&mut self, session: &mut Session, slot: usize) -> Result<()> {
@@ -146,7 +172,7 @@ impl Uring {
             return Ok(());
         }
         if link.sent_turn == turn {
-            self.held.push(slot);
+            self.note_output(slot);
             return Ok(());
         }
         link.sent_turn = turn;
@@ -155,7 +181,11 @@ impl Uring {
         let send = ring::send(self.fd(slot), &self.links[slot].writing);
         // SAFETY: nothing changes the bytes in this turn, and the send is over with its submission,
         // because it does not wait for the socket.
-        unsafe { self.queue(slot, What::Send, send) }
+        unsafe { self.queue(slot, What::Send, send) }?;
+        if session.refill_output(slot, clock::now_ns()) {
+            self.note_output(slot);
+        }
+        Ok(())
     }
 
     fn receive(&mut self, slot: usize) -> Result<()> {
@@ -315,7 +345,10 @@ impl Driver for Uring {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
             Action::Send(range) => self.send(session, slot, range),
-            Action::Flush => self.flush(session, slot),
+            Action::Flush => {
+                self.note_output(slot);
+                Ok(())
+            }
             Action::Open => self.open(session, slot),
             Action::Close => {
                 self.close(session, slot);
@@ -326,6 +359,9 @@ impl Driver for Uring {
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let now_ns = clock::now_ns();
+        self.flush_all(session)?;
+        // What is left has room for a send of its own in the next turn.
+        let wake_ns = if self.flushing.is_empty() { wake_ns } else { now_ns };
         let batching = self.gatherer.choose(now_ns, session.busy(), session.kept_answers());
         if self.ring.submit(now_ns, wake_ns, batching)? {
             for fd in self.closing.drain(..) {

@@ -3,6 +3,8 @@
 mod chunks;
 mod framing;
 mod head;
+mod http2;
+mod huffman_codes;
 mod reader;
 mod reference;
 mod seen;
@@ -12,6 +14,7 @@ use crate::expected::Expected;
 use crate::response::{Answer, Parser, Progress};
 use crate::template::Template;
 
+pub use self::http2::Http2Case;
 use self::seen::{Rest, Seen};
 
 /// The bytes of a server, their pieces, and the expected response.

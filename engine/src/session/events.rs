@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Action, Session};
 use crate::classes::Class;
 use crate::connection::State;
+use crate::h2::Ended;
 use crate::head::parse_head;
 use crate::response::Progress;
 use crate::tally::Tally;
@@ -30,14 +31,17 @@ impl Session<'_> {
         self.outputs[slot].clear();
         self.opening += 1;
         let closed_loop = self.backlog.is_none();
-        if closed_loop && self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+        if let Some(client) = self.clients.get_mut(slot) {
+            client.open();
+        }
+        if closed_loop && self.in_flight_of(slot) == 0 && self.is_due(now_ns) {
             self.assign(slot, now_ns);
         }
     }
 
     /// The bytes that [`Session::connected`] will ask to send.
     pub(crate) fn greeting(&self, slot: usize) -> Option<Range<usize>> {
-        if self.secure.is_some() {
+        if self.is_http2() || self.secure.is_some() {
             return None;
         }
         let front = self.connections[slot].front()?;
@@ -64,7 +68,21 @@ impl Session<'_> {
         self.stats.established = self.stats.established.max(self.open as u64);
         self.connections[slot].enter(State::Open, now_ns);
         self.freed(now_ns);
-        self.refill(slot, now_ns)
+        match self.is_http2() {
+            true => {
+                let most = if self.backlog.is_some() { 1 } else { usize::MAX };
+                self.refill_streams(slot, most, now_ns)
+            }
+            false => self.refill(slot, now_ns),
+        }
+    }
+
+    /// Requests of a slot that have not ended.
+    fn in_flight_of(&self, slot: usize) -> usize {
+        match self.clients.get(slot) {
+            Some(client) => client.in_flight(),
+            None => self.connections[slot].in_flight(),
+        }
     }
 
     /// A connect failed with `errno`; the slot waits before it tries again.
@@ -101,16 +119,23 @@ impl Session<'_> {
     ) {
         self.opening -= 1;
         self.connections[slot].enter(State::Closed, now_ns);
-        if self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+        if self.in_flight_of(slot) == 0 && self.is_due(now_ns) {
             self.assign(slot, now_ns);
         }
-        match self.connections[slot].front() {
+        let front = match self.clients.get(slot) {
+            Some(client) => client.oldest(),
+            None => self.connections[slot].front(),
+        };
+        match front {
             None => {
                 self.stats.failed_without_request += 1;
             }
             Some(flight) => {
                 note(&mut self.tallies[usize::from(flight.measured)]);
-                self.lose(slot, class, class, now_ns);
+                match self.is_http2() {
+                    true => self.lose_waiting(slot, class, now_ns),
+                    false => self.lose(slot, class, class, now_ns),
+                }
             }
         }
         self.to_retry.push_back((now_ns + RETRY_NS, slot as u32));
@@ -204,7 +229,11 @@ impl Session<'_> {
         now_ns: u64,
     ) -> Action {
         let Failure { class, cause } = failure;
-        let measured = match self.connections[slot].front() {
+        let front = match self.clients.get(slot) {
+            Some(client) => client.oldest(),
+            None => self.connections[slot].front(),
+        };
+        let measured = match front {
             Some(flight) => flight.measured,
             None => {
                 self.stats.unsolicited_idle += 1;
@@ -212,7 +241,10 @@ impl Session<'_> {
             }
         };
         *self.tallies[usize::from(measured)].tls_errors.entry(cause).or_default() += 1;
-        self.lose(slot, class, class, now_ns);
+        match self.is_http2() {
+            true => self.lose_streams(slot, |_| class, now_ns),
+            false => self.lose(slot, class, class, now_ns),
+        }
         self.close_tls(slot, false, by_server, now_ns);
         self.shut(slot, now_ns, by_server)
     }
@@ -220,6 +252,9 @@ impl Session<'_> {
     /// Plain bytes arrived.
     #[inline]
     fn take(&mut self, slot: usize, input: &[u8], now_ns: u64, peer_closed: bool) -> Action {
+        if self.is_http2() {
+            return self.received_streams(slot, input, now_ns, peer_closed);
+        }
         let Some(first) = self.connections[slot].front() else {
             let closes_idle = says_idle_close(input);
             self.stats.unsolicited_idle += u64::from(!closes_idle);
@@ -266,6 +301,7 @@ impl Session<'_> {
         if !secure.is_established(slot) {
             return self.handshake_failed(slot, Failure::closed(), now_ns);
         }
+        // The frames of HTTP/2 say themselves what is cut off.
         let is_cut = self.connections[slot].first_byte_ns > 0 || secure.is_in_record(slot);
         match is_cut {
             true => self.tls_failed(slot, Failure::truncated(), true, now_ns),
@@ -275,6 +311,17 @@ impl Session<'_> {
 
     /// The stream ended, and the server meant to end it.
     fn ended_properly(&mut self, slot: usize, now_ns: u64) -> Action {
+        if self.is_http2() {
+            let is_reused = self.connections[slot].served > 0;
+            let class = |ended: &Ended| match () {
+                () if ended.in_body => Class::EofMidBody,
+                () if ended.first_byte_ns > 0 => Class::EofMidHead,
+                () if is_reused => Class::EofOnReused,
+                () => Class::EofOnFresh,
+            };
+            self.lose_streams(slot, class, now_ns);
+            return self.shut(slot, now_ns, true);
+        }
         let connection = &mut self.connections[slot];
         if let Some(front) = connection.front().copied() {
             let class = match () {
@@ -299,6 +346,14 @@ impl Session<'_> {
         if self.connections[slot].state == State::Handshaking {
             return self.handshake_failed(slot, Failure::closed(), now_ns);
         }
+        if self.is_http2() {
+            let class = |ended: &Ended| match ended.first_byte_ns > 0 {
+                true => Class::ResetMid,
+                false => Class::ResetBeforeByte,
+            };
+            self.lose_streams(slot, class, now_ns);
+            return self.shut(slot, now_ns, true);
+        }
         let class = match self.connections[slot].first_byte_ns > 0 {
             true => Class::ResetMid,
             false => Class::ResetBeforeByte,
@@ -312,7 +367,10 @@ impl Session<'_> {
         if self.connections[slot].state == State::Handshaking {
             return self.handshake_failed(slot, Failure::closed(), now_ns);
         }
-        self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns);
+        match self.is_http2() {
+            true => self.lose_streams(slot, |_| Class::WriteReset, now_ns),
+            false => self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns),
+        }
         self.shut(slot, now_ns, true)
     }
 
@@ -325,6 +383,9 @@ impl Session<'_> {
         }
         if connection.state == State::Handshaking {
             return self.handshake_failed(slot, Failure::timed_out(), now_ns);
+        }
+        if self.is_http2() {
+            return self.expire_streams(slot, now_ns);
         }
         self.stats.unclosed += u64::from(connection.state == State::Lingering);
         let class = match connection.first_byte_ns > 0 {

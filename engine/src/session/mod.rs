@@ -3,6 +3,7 @@
 
 mod events;
 mod requests;
+mod streams;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use crate::backlog::Backlog;
 use crate::classes::Class;
 use crate::connection::{Connection, State};
 use crate::connection_stats::ConnectionStats;
+use crate::h2::Client;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::template::Template;
@@ -73,6 +75,8 @@ pub(crate) struct Counts {
 pub(crate) struct Session<'p> {
     plan: &'p Plan,
     connections: Vec<Connection>,
+    /// HTTP/2: the protocol's state of each connection; empty for HTTP/1.1.
+    clients: Vec<Client>,
     templates: Vec<Template>,
     window: Window,
     /// The end of sending: that of the window, or later.
@@ -83,6 +87,8 @@ pub(crate) struct Session<'p> {
     outputs: Vec<Vec<u8>>,
     /// Plain bytes of one piece of input.
     plain: Vec<u8>,
+    /// Frames that TLS is to seal.
+    frames: Vec<u8>,
     /// Open loop only: the requests that are due.
     backlog: Option<Backlog>,
     /// Slots that wait for a request, longest first; some entries may be out of date.
@@ -124,12 +130,17 @@ impl<'p> Session<'p> {
             connections: (0..slots)
                 .map(|slot| Connection::new((slot * plan.stride % urls) as u32))
                 .collect(),
+            clients: match &plan.http2 {
+                Some(book) => (0..slots).map(|_| Client::new(book.streams)).collect(),
+                None => Vec::new(),
+            },
             templates: plan.blank_templates(),
             window: Window::NOT_YET,
             stop_ns: u64::MAX,
             secure: plan.tls.as_ref().map(|client| Secure::new(client, slots)),
             outputs: vec![Vec::new(); slots],
             plain: Vec::new(),
+            frames: Vec::new(),
             backlog,
             idle: VecDeque::with_capacity(slots),
             to_open: VecDeque::with_capacity(slots),
@@ -164,6 +175,7 @@ impl<'p> Session<'p> {
         for connection in &mut self.connections {
             connection.cycle_ns = 0;
         }
+        self.clients.iter_mut().for_each(Client::restart_cycles);
         if let Some(backlog) = &mut self.backlog {
             backlog.restart();
         }
@@ -225,7 +237,7 @@ impl<'p> Session<'p> {
 
     /// True if [`Session::connected`] asks to write bytes before there is a request.
     pub(crate) fn speaks_first(&self) -> bool {
-        self.secure.is_some()
+        self.is_http2() || self.secure.is_some()
     }
 
     pub(crate) fn window(&self) -> Window {
@@ -349,6 +361,10 @@ impl<'p> Session<'p> {
             self.assign(slot, now_ns);
             return Some((slot, Action::Open));
         }
+        if self.is_http2() {
+            let most = if self.backlog.is_some() { 1 } else { usize::MAX };
+            return Some((slot, self.refill_streams(slot, most, now_ns)));
+        }
         Some((slot, self.refill(slot, now_ns)))
     }
 
@@ -359,7 +375,7 @@ impl<'p> Session<'p> {
         }
         while self.scan_at < self.connections.len() {
             self.scan_at += 1;
-            if self.connections[self.scan_at - 1].is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
+            if self.is_overdue(self.scan_at - 1, now_ns) {
                 return Some(self.scan_at - 1);
             }
         }
@@ -368,11 +384,22 @@ impl<'p> Session<'p> {
         None
     }
 
+    fn is_overdue(&self, slot: usize, now_ns: u64) -> bool {
+        match self.is_http2() {
+            true => self.is_stream_overdue(slot, now_ns),
+            false => self.connections[slot].is_overdue(now_ns, self.timeout_ns, LINGER_NS),
+        }
+    }
+
     /// Ends every request that has no class yet. Returns the slots that the driver must close,
     /// because their connections still owe a response.
     pub(crate) fn finish(&mut self, now_ns: u64) -> Vec<usize> {
         let mut to_close = Vec::new();
         for slot in 0..self.connections.len() {
+            if self.is_http2() {
+                to_close.extend(self.finish_streams(slot, now_ns).then_some(slot));
+                continue;
+            }
             let connection = &self.connections[slot];
             // The last scan for timeouts may have been before this one.
             let action = if connection.is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
@@ -400,6 +427,7 @@ impl<'p> Session<'p> {
         let mut to_close = Vec::new();
         if !self.opens_on_demand() {
             self.idle.clear();
+            self.clients.iter_mut().for_each(|client| client.is_queued = false);
         }
         for slot in 0..self.connections.len() {
             if self.connections[slot].state != State::Closed {
@@ -424,15 +452,32 @@ impl<'p> Session<'p> {
     }
 
     fn await_use(&mut self, slot: usize) {
-        match self.opens_on_demand() {
-            true => self.idle.push_back(slot as u32),
+        let must_open = self.has_waiting(slot);
+        match self.opens_on_demand() && !must_open {
+            true => self.queue_idle(slot),
             false => self.to_open.push_back(slot as u32),
+        }
+    }
+
+    /// HTTP/2: requests wait for a connection of this slot.
+    fn has_waiting(&self, slot: usize) -> bool {
+        self.clients.get(slot).is_some_and(Client::has_waiting)
+    }
+
+    /// Notes that a slot waits for a request. One of HTTP/2 is noted once, whatever it has room for,
+    /// so that requests are spread over the connections.
+    fn queue_idle(&mut self, slot: usize) {
+        let client = self.clients.get_mut(slot);
+        if !client.is_some_and(|client| std::mem::replace(&mut client.is_queued, true)) {
+            self.idle.push_back(slot as u32);
         }
     }
 
     fn wants_open(&self, now_ns: u64) -> bool {
         let started = !self.plan.per_request || now_ns >= self.window.load_ns;
-        started && (now_ns < self.stop_ns || self.next_due_ns().is_some())
+        let first = self.to_open.front().map_or(0, |slot| *slot as usize);
+        let wanted = now_ns < self.stop_ns || self.next_due_ns().is_some();
+        started && (wanted || self.has_waiting(first))
     }
 
     fn take_idle(&mut self) -> Option<usize> {
@@ -442,7 +487,14 @@ impl<'p> Session<'p> {
         }
         while let Some(slot) = self.idle.pop_front() {
             let connection = &self.connections[slot as usize];
-            if connection.is_idle() || (on_demand && connection.state == State::Closed) {
+            if let Some(client) = self.clients.get_mut(slot as usize) {
+                client.is_queued = false;
+            }
+            let is_idle = match self.is_http2() {
+                true => self.takes_more(slot as usize),
+                false => connection.is_idle(),
+            };
+            if is_idle || (on_demand && connection.state == State::Closed) {
                 return Some(slot as usize);
             }
         }

@@ -45,7 +45,11 @@ impl Session<'_> {
         let connection = &mut self.connections[slot];
         let url = connection.next_url;
         connection.next_url = if url + 1 == self.plan.book.urls() as u32 { 0 } else { url + 1 };
-        connection.push(Flight { begun_ns: now_ns, sent_ns: 0, intended_ns, url, measured });
+        let flight = Flight { begun_ns: now_ns, sent_ns: 0, intended_ns, url, measured };
+        match self.clients.get_mut(slot) {
+            None => connection.push(flight),
+            Some(client) => client.assign(flight),
+        }
     }
 
     /// Sends the assigned requests, and fills the pipeline.
@@ -96,13 +100,30 @@ impl Session<'_> {
     pub(super) fn answered(&mut self, slot: usize, answer: Answer, solicited: bool, now_ns: u64) {
         let connection = &mut self.connections[slot];
         connection.served += 1;
-        let is_reused = connection.served > 1;
         let first_byte_ns = connection.first_byte_ns;
         let Some(flight) = connection.pop() else { return };
+        let cycle_ns = connection.end_cycle(now_ns);
+        self.end_answered(slot, &flight, cycle_ns, first_byte_ns, answer, solicited, now_ns);
+    }
+
+    /// Ends a request whose response is complete.
+    #[inline]
+    #[allow(clippy::too_many_arguments, reason = "it is one function only for HTTP/2 to share")]
+    pub(super) fn end_answered(
+        &mut self,
+        slot: usize,
+        flight: &Flight,
+        cycle_ns: u64,
+        first_byte_ns: u64,
+        answer: Answer,
+        solicited: bool,
+        now_ns: u64,
+    ) {
+        let connection = &mut self.connections[slot];
+        let is_reused = connection.served > 1;
         connection.responses += u64::from(flight.measured);
         connection.answered = true;
-        let cycle_ns = connection.end_cycle(now_ns);
-        self.count_end(&flight, cycle_ns);
+        self.count_end(flight, cycle_ns);
         self.note_gap(now_ns);
         let tally = &mut self.tallies[usize::from(flight.measured)];
         let mut class = answer.comparison.class();
@@ -120,7 +141,7 @@ impl Session<'_> {
         {
             class = Class::Late;
         }
-        tally.end(&flight, class, first_byte_ns, now_ns);
+        tally.end(flight, class, first_byte_ns, now_ns);
         self.spent(flight.begun_ns, now_ns);
     }
 
@@ -162,21 +183,32 @@ impl Session<'_> {
 
     /// Ends all requests of a connection: the oldest in one class, the others in another.
     pub(super) fn lose(&mut self, slot: usize, oldest: Class, rest: Class, now_ns: u64) {
-        let reused = self.connections[slot].served > 0;
         let mut class = oldest;
         loop {
             let connection = &mut self.connections[slot];
             let first_byte_ns = connection.first_byte_ns;
             let Some(flight) = connection.pop() else { break };
             let cycle_ns = connection.end_cycle(now_ns);
-            self.count_end(&flight, cycle_ns);
-            self.tallies[usize::from(flight.measured)].end(&flight, class, first_byte_ns, now_ns);
-            let spent_ns = self.window.overlap_ns(flight.begun_ns, now_ns);
-            self.tallies[1].busy_ns += u128::from(spent_ns);
-            if reused && class.is_stale_reuse() {
-                self.stats.stale_reuse += 1;
-            }
+            self.end_lost(slot, &flight, cycle_ns, first_byte_ns, class, now_ns);
             class = rest;
+        }
+    }
+
+    /// Ends a request that has no complete response.
+    pub(super) fn end_lost(
+        &mut self,
+        slot: usize,
+        flight: &Flight,
+        cycle_ns: u64,
+        first_byte_ns: u64,
+        class: Class,
+        now_ns: u64,
+    ) {
+        self.count_end(flight, cycle_ns);
+        self.tallies[usize::from(flight.measured)].end(flight, class, first_byte_ns, now_ns);
+        self.spent(flight.begun_ns, now_ns);
+        if self.connections[slot].served > 0 && class.is_stale_reuse() {
+            self.stats.stale_reuse += 1;
         }
     }
 

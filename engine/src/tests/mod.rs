@@ -5,6 +5,8 @@ mod between_slices;
 mod connections;
 mod estimator;
 mod events;
+mod http2;
+mod http2_sessions;
 mod modules;
 mod outputs;
 mod parser;

@@ -9,7 +9,6 @@ use crate::config::Config;
 use crate::connection_stats::ConnectionStats;
 use crate::document::Document;
 use crate::expected::Expected;
-use crate::head::Framing;
 use crate::phase::Phase;
 use crate::preflight::Preflight;
 use crate::run::Run;
@@ -64,8 +63,9 @@ fn document(args: &[&str], run: &Run) -> Document {
     let preflight = Preflight {
         expected: vec![expected],
         head_bytes: 40,
-        framing: Framing::Length(2),
+        framing: "length",
         closes_unannounced: false,
+        allowed_streams: None,
         tls: None,
     };
     let phase = Phase { name: "preflight", start_ns: 0, end_ns: 1 };

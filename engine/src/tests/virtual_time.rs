@@ -102,6 +102,8 @@ fn plan(pace: Pace) -> Plan {
         close: false,
         requests_per_connection: None,
         pipeline: 1,
+        http2: false,
+        streams: 1,
         method: "GET".to_owned(),
         headers: Vec::new(),
         body: Vec::new(),

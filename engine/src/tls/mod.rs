@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 
 /// The protocols offered with ALPN.
 pub(crate) const HTTP_1_1: &[u8] = b"http/1.1";
+pub(crate) const HTTP_2: &[u8] = b"h2";
 
 /// The options of TLS.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +88,7 @@ pub(crate) fn server(options: &TlsOptions) -> Result<Option<Arc<ServerConfig>>> 
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|error| Error::usage(format!("--cert and --key: {error}")))?;
-    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1_1.to_vec()];
     Ok(Some(Arc::new(config)))
 }
 
