@@ -88,7 +88,8 @@ def test_a_kill_and_a_resume_in_the_middle_of_an_edition_lose_nothing(
     runs = stored(tmp_path, "SELECT id, state FROM run")
     assert [run["state"] for run in runs] == ["complete"]
     counts = {name: sum(each["name"] == name for each in after) for name in SERVERS}
-    assert counts == {"hello": 4, "outlives-sigterm": 4, "exits-at-start": 0}
+    assert counts.pop("exits-at-start") == 0
+    assert min(counts.values()) >= 4, "a block that the kill interrupted may be raced again"
     edition = tmp_path / "edition"
     assert [path.stem for path in (edition / "bundles").iterdir()] == [runs[0]["id"]]
     assert again.ran

@@ -64,7 +64,7 @@ def test_output_does_not_replace_the_store(deadheat: Deadheat, run: MadeRun, com
 def test_compare_rejects_the_same_contender_twice(deadheat: Deadheat, run: MadeRun) -> None:
     """Regression: a traceback."""
     ended = deadheat("compare", "alpha", "alpha", "--in", run.run_id)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "alpha" in ended.err
 
 

@@ -48,7 +48,7 @@ def test_a_watch_samples_the_machine_and_the_trees(host: LocalHost, tmp_path: Pa
 class UsedTree:
     """A fake tree with a fixed usage."""
 
-    def usage(self) -> Json:
+    def usage(self, with_switches: bool = False) -> Json:
         return {"cpu_s": 1.0}
 
 

@@ -104,7 +104,9 @@ def test_a_run_counts_the_time_of_the_database_there(bed: Bed, items: Path) -> N
     assert all(f"http://{SERVER}:" in " ".join(trial.command) for trial in with_database)
     assert all(trial.requests_ok for trial in with_database)
     eventually(lambda: bed.left() == [], within_s=5)
-    report = bed.deadheat("report", "-v", "--store", str(items / "runs.sqlite"))
+    report = bed.deadheat(
+        "report", json.loads(out)["run"]["id"], "-v", "--store", str(items / "runs.sqlite")
+    )
     details, _ = report.communicate()
     assert "the database ran on the server host" in " ".join(details.split())
 

@@ -130,7 +130,7 @@ def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: s
         assert trial.result["connections_served"] == connections
         assert trial.command[trial.command.index("-c") + 1] == str((connections + 1) // 2)
         assert trial.result["skew_us"] > 0
-    report = bed.deadheat("report", "-v", "--store", str(path)).communicate()[0]
+    report = bed.deadheat("report", summary.run_id, "-v", "--store", str(path)).communicate()[0]
     assert "2 load hosts: they began each slice at most" in report
     assert "3 hosts: a request to the agent takes server host" in report
     assert "load host 2" in report
@@ -158,7 +158,7 @@ def test_a_replay_has_its_client_on_the_load_host_and_the_published_port(
     assert err == ""
     assert f"wrk ran on the load host against http://{SERVER}:4000/, as published" in audit
     assert "The hosts share one machine" in audit
-    report = bed.deadheat("report", "--store", str(path)).communicate()[0]
+    report = bed.deadheat("report", summary.run_id, "--store", str(path)).communicate()[0]
     assert "the hosts are namespaces or containers of one machine" in " ".join(report.split())
 
 

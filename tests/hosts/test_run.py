@@ -41,7 +41,7 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     assert all(f"http://{SERVER}:" in " ".join(trial.command) for trial in run.trials)
     eventually(lambda: bed.left() == [], within_s=5)
     assert built.exists()
-    report = bed.deadheat("report", "-v", "--store", str(catalog / "runs.sqlite"))
+    report = bed.deadheat("report", summary.run_id, "-v", "--store", str(catalog / "runs.sqlite"))
     details, _ = report.communicate()
     assert "two hosts: a request to the agent takes server host" in details
     assert "server host's interface: veth, MTU 1,500 bytes, offloads" in " ".join(details.split())

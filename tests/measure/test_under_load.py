@@ -50,7 +50,11 @@ def test_each_mode_has_a_verdict() -> None:
     assert [*VERDICTS] == [*moody.MODES]
 
 
-@pytest.mark.parametrize("mode", VERDICTS)
+ALONE = {"spins when idle"}  # on a busy machine it does not get half of a CPU
+MODES = [pytest.param(mode, marks=pytest.mark.alone if mode in ALONE else ()) for mode in VERDICTS]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_bug_verify_did_not_see_what_a_load_sees(
     mode: str, small_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,9 +119,9 @@ def test_a_server_that_is_fast_for_two_seconds_has_its_later_rate(tmp_path: Path
 
 
 @pytest.mark.alone
-def test_a_server_that_dies_while_it_is_frozen_is_out(tmp_path: Path) -> None:
+def test_a_server_that_dies_while_it_is_frozen_loses_that_trial(tmp_path: Path) -> None:
     report = raced("dies while frozen", tmp_path)
     said = json.dumps(report["cautions"])
     assert "exit 7" in said, said
     (contender,) = (each for each in report["contenders"] if each["role"] == "contender")
-    assert all(level["trials_valid"] == 0 for level in contender["levels"])
+    assert all(level["trials_valid"] < len(level["trials"]) for level in contender["levels"])

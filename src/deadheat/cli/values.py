@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from deadheat.catalog.manifest import WEEK_S
-from deadheat.protocol.model import SHARE_TEXT
 
 SIZE_BYTES_MIN = 1024
 
@@ -82,6 +81,8 @@ class Rates(click.ParamType[tuple[float | str, ...]]):
     ) -> tuple[float | str, ...]:
         if isinstance(value, tuple):
             return value
+        from deadheat.protocol.model import SHARE_TEXT  # `list` needs no protocol
+
         rates: list[float | str] = []
         for part in (part.strip() for part in value.split(",")):
             if re.fullmatch(SHARE_TEXT, part):

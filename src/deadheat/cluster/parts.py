@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.catalog import Selection
 from deadheat.cluster.race import jobs_of
@@ -26,6 +28,7 @@ INSTANCE_SD, SLICE_SD = 0.02, 0.03  # of a log rate, before any was measured
 STARTS_SHARE = 0.4  # of a part's time
 INSTANCES_MAX = 12
 FIRST_PASS = 0.7  # of the time; the rest is for what it leaves open
+LOG_MAX = 700.0  # its exponential is still a float
 ENDED = "complete"
 
 
@@ -219,5 +222,6 @@ def separates(
     pairs = max(math.comb(servers, 2), 1)
     degrees = 2.0 * (instances - 1) * max(len(part.names) / 2, 1.0)
     reach = float(t_critical(0.05 / pairs / 2, degrees) + t_critical(0.2, degrees))
-    inside = math.expm1(reach * math.sqrt(2 * variance))
-    return inside, math.expm1(reach * math.sqrt((2 + 2 / max(shared, 1)) * variance))
+    sides = (2.0, 2 + 2 / max(shared, 1))
+    inside, across = (float(np.expm1(min(reach * (n * variance) ** 0.5, LOG_MAX))) for n in sides)
+    return inside, across

@@ -294,7 +294,11 @@ def slowed_text(view: RunView) -> str | None:
     if not shares:
         return None
     low, high = min(share for _, share in shares), max(share for _, share in shares)
-    left = numbers.percent(low, 0) if low == high else f"{100 * low:.0f} to {100 * high:.0f} %"
+    left = (
+        numbers.percent(low, 0)
+        if low == high
+        else f"{numbers.percent(low, 0)} to {numbers.percent(high, 0)}"
+    )
     return (
         f"strace slows servers: they answered {left} of their rate meanwhile, so a server that "
         "finds more work at each wait has fewer waits here than without strace"
