@@ -4,6 +4,9 @@ import subprocess
 from pathlib import Path
 from uuid import uuid4
 
+from deadheat.errors import StoreError
+from deadheat.store import Store
+from deadheat.store.listing import RunSummary, run_summaries
 from tests.hosts.bed import Bed
 
 PROGRAM = """
@@ -102,3 +105,12 @@ def write_catalog(folder: Path) -> None:
 def started(bed: Bed, catalog: Path, *words: str, command: str = "run") -> "subprocess.Popen[str]":
     where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
     return bed.deadheat(command, "--catalog", str(catalog), *where, *words)
+
+
+def summaries(path: Path) -> list[RunSummary]:
+    """The runs of a store that another process writes; none before it has made the tables."""
+    try:
+        with Store(path, read_only=True) as store:
+            return list(run_summaries(store))
+    except StoreError:
+        return []

@@ -8,11 +8,11 @@ from pathlib import Path
 from deadheat.cli.execution import await_link
 from deadheat.host.ssh import SILENCE_S
 from deadheat.store import Conclusion, Store, StoredRun, read_run
-from deadheat.store.listing import RunSummary, run_summaries
+from deadheat.store.listing import RunSummary
 from deadheat.store.run_argument import run_argument
 from tests.host.support import eventually
 from tests.hosts.bed import Bed
-from tests.hosts.greeting import started
+from tests.hosts.greeting import started, summaries
 
 MOMENT_S = 3.0  # less than ssh and the agent bear
 BACK_S = 60.0  # for the run to go on
@@ -20,10 +20,7 @@ BACK_S = 60.0  # for the run to go on
 
 def summary(path: Path) -> RunSummary | None:
     """Of the only run of a store; None before it begins."""
-    if not path.exists():
-        return None
-    with Store(path, read_only=True) as store:
-        return next(iter(run_summaries(store)), None)
+    return next(iter(summaries(path)), None)
 
 
 def stored_run(path: Path) -> StoredRun:

@@ -103,7 +103,7 @@ def test_a_run_counts_the_time_of_the_database_there(bed: Bed, items: Path) -> N
     assert with_database, [(trial.state, trial.reason) for trial in trials]
     assert all(f"http://{SERVER}:" in " ".join(trial.command) for trial in with_database)
     assert all(trial.requests_ok for trial in with_database)
-    eventually(lambda: bed.left() == [], within_s=5)
+    eventually(lambda: bed.left() == [], within_s=30)
     report = bed.deadheat(
         "report", json.loads(out)["run"]["id"], "-v", "--store", str(items / "runs.sqlite")
     )
@@ -119,4 +119,4 @@ def test_bug_verify_tried_a_workload_without_its_database(bed: Bed, items: Path)
     assert process.returncode == 0, out + err
     (row,) = json.loads(out)
     assert row["workloads"] == ["db"]
-    eventually(lambda: bed.left() == [], within_s=5)
+    eventually(lambda: bed.left() == [], within_s=30)

@@ -13,6 +13,7 @@ from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
 from tests.hosts.bed import SERVER, Bed, second_load_host
+from tests.hosts.greeting import summaries
 
 PROTOCOL = """
 name = "both"
@@ -99,10 +100,7 @@ def catalog(tmp_path: Path) -> Path:
 
 
 def has_trials(path: Path) -> bool:
-    if not path.exists():
-        return False
-    with Store(path, read_only=True) as store:
-        return any(summary.trials for summary in run_summaries(store))
+    return any(summary.trials for summary in summaries(path))
 
 
 @pytest.mark.parametrize("protocol", ["both", "once"])
@@ -117,7 +115,7 @@ def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: s
         eventually(lambda: has_trials(path) or process.poll() is not None, within_s=120)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        eventually(lambda: bed.left() == [], within_s=5)
+        eventually(lambda: bed.left() == [], within_s=30)
     with Store(path, read_only=True) as opened:
         (summary,) = run_summaries(opened)
         run = read_run(opened, summary.run_id)

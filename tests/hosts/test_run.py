@@ -39,7 +39,7 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     names = {trial.contender_id for trial in run.trials}
     assert len(names) == 3  # the server and the controls
     assert all(f"http://{SERVER}:" in " ".join(trial.command) for trial in run.trials)
-    eventually(lambda: bed.left() == [], within_s=5)
+    eventually(lambda: bed.left() == [], within_s=30)
     assert built.exists()
     report = bed.deadheat("report", summary.run_id, "-v", "--store", str(catalog / "runs.sqlite"))
     details, _ = report.communicate()
@@ -54,7 +54,7 @@ def test_verify_counts_connections_over_the_link(bed: Bed, catalog: Path) -> Non
     assert process.returncode == 0, err
     (row,) = json.loads(out)
     assert (row["fault"], row["served"]["3"]) == (None, 3)
-    eventually(lambda: bed.left() == [], within_s=5)
+    eventually(lambda: bed.left() == [], within_s=30)
 
 
 def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catalog: Path) -> None:

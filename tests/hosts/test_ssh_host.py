@@ -59,7 +59,7 @@ with SshHost(sys.argv[1]) as host:
     done = bed.python(CONNECT + code, bed.target)
     assert "192.168.10.10/24" in done.stdout, done.stderr
     assert "192.168.10.11 192.168.10.11 True" in done.stdout
-    eventually(lambda: bed.left() == [], within_s=5)
+    eventually(lambda: bed.left() == [], within_s=30)
 
 
 def test_sends_folders_and_files(bed: Bed, tmp_path: Path) -> None:

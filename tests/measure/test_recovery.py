@@ -145,13 +145,13 @@ def test_interrupted_series_is_not_reported_as_without_recovery(fake: FakeWorld)
 
 
 @pytest.mark.parametrize(
-    ("setting", "trials", "limit_s"),
-    [("default", 1, 0.5), ("burns", 2, 60.0)],  # the first never recovers, the second does
+    ("setting", "trials", "limit_s", "rate_share"),
+    [("default", 1, 0.5, 0.5), ("burns", 2, 60.0, 0.02)],  # only the second recovers
 )
 def test_real_server_that_slows_down(
-    world: World, tmp_path: Path, setting: str, trials: int, limit_s: float
+    world: World, tmp_path: Path, setting: str, trials: int, limit_s: float, rate_share: float
 ) -> None:
-    protocol = decay(rate_share=0.02, limit_s=limit_s, watch_s=4.0, idle_cpus=0.02)
+    protocol = decay(rate_share=rate_share, limit_s=limit_s, watch_s=4.0, idle_cpus=0.02)
     stopping = protocol.stopping.model_copy(update={"repetitions": 2})
     protocol = protocol.model_copy(update={"stopping": stopping})
     tired = replace(contender("tires", setting), name=f"tires-{setting}")
