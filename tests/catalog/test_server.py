@@ -83,6 +83,18 @@ def test_a_name_has_the_setting_and_changed_workers(folders: Folders) -> None:
     assert names == ["plain:four:w1", "plain:four:w2", "plain:four"]
 
 
+def test_http2_over_tls_begins_with_what_https_changes(folders: Folders) -> None:
+    text = (
+        '[transports.https]\nworkers = 2\nenv = { CERT = "{cert}" }\n[transports.h2]\nbacklog = 9\n'
+    )
+    server = load(folders, MANIFEST + text + '[transports.h2c]\nenv = { H2 = "yes" }\n')
+    secured, both, plain = (selection(server, name) for name in ("https", "h2", "h2c"))
+    assert both.name == "plain:h2"
+    assert (both.start.workers, both.start.backlog) == (2, 9)
+    assert both.start.env == secured.start.env == {**server.start.env, "CERT": "{cert}"}
+    assert plain.start == server.start.model_copy(update={"env": {**server.start.env, "H2": "yes"}})
+
+
 def test_rejects_workers_that_a_server_cannot_start(folders: Folders) -> None:
     """Regression: `--workers 4` named the result `plain:w4`, but nothing had changed."""
     server = load(folders, MANIFEST.replace('worker = "process"', 'worker = "none"'))
@@ -134,6 +146,8 @@ def test_fault_names_its_line(folders: Folders, before: str, after: str, fault: 
         ('[[published]]\nprotocol = "woo-2016"\nrow = "Go"\nsetting = "four"\n',
          "published row 'Go' names setting 'four', but the manifest has none"),
         ('[settings.default]\nwhy = "x"\n', "settings.default is reserved for [start]"),
+        ('[settings.h2]\nwhy = "x"\n', "settings.h2: expected it as [transports.h2]"),
+        ("[transports.http]\n", "transports.http is [start]: expected https, h2 or h2c"),
     ],
 )  # fmt: skip
 def test_rejects_a_setting_that_cannot_be(folders: Folders, lines: str, fault: str) -> None:

@@ -16,6 +16,7 @@ from deadheat.catalog.manifest import (
     Need,
     Published,
     Setting,
+    StartChanges,
     StartRules,
     Version,
 )
@@ -37,6 +38,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "build": BuildRules,
     "start": StartRules,
     "settings.NAME": Setting,
+    "transports.NAME": StartChanges,
     "published": Published,
 }
 

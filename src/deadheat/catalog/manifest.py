@@ -4,7 +4,7 @@ import datetime
 import re
 import signal
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -64,6 +64,10 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Kind = Literal["server", "micro", "full-stack", "static"]
+# HTTP/1.1, the same over TLS, HTTP/2 over TLS, HTTP/2 without TLS.
+Transport = Literal["http", "https", "h2", "h2c"]
+HTTP: Transport = "http"
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 
 
 class Need(Strict):
@@ -109,10 +113,9 @@ class StartRules(Strict):
     connections_max: Count | Literal["unlimited"] = "unlimited"
 
 
-class Setting(Strict):
-    """A named way to start the server: the differences from `[start]`, and why."""
+class StartChanges(Strict):
+    """The differences from `[start]`. None: as there."""
 
-    why: Text
     command: Command | None = None
     env: Env = Field(default={})
     workers: Count | None = None
@@ -121,6 +124,12 @@ class Setting(Strict):
     connections_max: Count | Literal["unlimited"] | None = None
     keep_alive: bool | None = None
     connection_close: Literal["closes", "ignores"] | None = None
+
+
+class Setting(StartChanges):
+    """A named way to start the server, and why."""
+
+    why: Text
 
 
 class Published(Strict):
@@ -173,6 +182,7 @@ class Manifest(Strict):
     build: BuildRules = BuildRules()
     start: StartRules
     settings: dict[Name, Setting] = Field(default={})
+    transports: dict[Transport, StartChanges] = Field(default={})  # h2 begins as https does
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
     workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers
 
@@ -194,6 +204,10 @@ class Manifest(Strict):
                 )
         if "default" in self.settings:
             raise ValueError("settings.default is reserved for [start]: use another name")
+        if HTTP in self.transports:
+            raise ValueError(f"transports.{HTTP} is [start]: expected https, h2 or h2c")
+        if taken := set(self.settings).intersection(TRANSPORTS):
+            raise ValueError(f"settings.{min(taken)}: expected it as [transports.{min(taken)}]")
         return self
 
 

@@ -27,6 +27,7 @@ from deadheat.catalog.manifest import (
     Need,
     Recipe,
     Setting,
+    StartChanges,
     StartRules,
 )
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
@@ -42,13 +43,14 @@ _KNOWN_IN = {
     "runtime": ("build",),
     "start": PLACEHOLDERS,
     "settings": PLACEHOLDERS,
+    "transports": (*PLACEHOLDERS, "cert", "key"),
     "env": PLACEHOLDERS,
 }
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
 IGNORED = ("node_modules", "target", "__pycache__", ".venv")
 FILES_MAX = 20_000
 BYTES_MAX = 1 << 30
-StartOrSetting = TypeVar("StartOrSetting", StartRules, Setting)
+StartOrChanges = TypeVar("StartOrChanges", StartRules, Setting, StartChanges)
 
 BUILD_TIMEOUT_S = 900.0
 MULTICORE = "multicore"  # a setting of every server that has workers
@@ -134,17 +136,25 @@ def _setting_start(server: Server, setting: str) -> StartRules:
     if setting == "default":
         return start
     if setting in settings:
-        chosen = settings[setting]
-        changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
-        return start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
+        return _changed(start, settings[setting])
+    transports = {str(name): each for name, each in server.manifest.transports.items()}
+    if setting in transports:
+        if setting == "h2" and "https" in transports:
+            start = _changed(start, transports["https"])
+        return _changed(start, transports[setting])
     if setting != MULTICORE:
         raise FileFault(
             f"{server.folder / 'server.toml'}: no setting {setting!r}",
-            f"available: {', '.join(server.settings)}",
+            f"available: {', '.join((*server.settings, *transports))}",
         )
     if start.worker == "none":
         raise _without_workers(server, f"setting {MULTICORE!r} requested")
     return start.model_copy(update={"workers": max(start.workers, MULTICORE_WORKERS)})
+
+
+def _changed(start: StartRules, chosen: StartChanges) -> StartRules:
+    changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
+    return start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
 
 
 def _without_workers(server: Server, request: str) -> FileFault:
@@ -194,11 +204,12 @@ def _filled(manifest: Manifest, values: Mapping[str, str]) -> Manifest:
             "version": manifest.version.model_copy(update={"command": version_command}),
             "start": _fill_start(manifest.start, values),
             "settings": {n: _fill_start(s, values) for n, s in manifest.settings.items()},
+            "transports": {n: _fill_start(s, values) for n, s in manifest.transports.items()},
         }
     )
 
 
-def _fill_start(start: StartOrSetting, values: Mapping[str, str]) -> StartOrSetting:
+def _fill_start(start: StartOrChanges, values: Mapping[str, str]) -> StartOrChanges:
     command = start.command and fill(start.command, values)
     return start.model_copy(update={"command": command, "env": fill_env(start.env, values)})
 
