@@ -32,6 +32,8 @@ TARGETS = {
     "http2-100x1": {"h2load": 0.65},
     "http2-100x10": {"h2load": 0.85},
     "tls-kept-100": {"wrk": 0.80},
+    "tls-http2-100x1": {"h2load": 0.65},
+    "tls-http2-100x10": {"h2load": 0.85},
 }
 
 

@@ -1,4 +1,5 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
 import view from "@fastify/view";
@@ -7,6 +8,8 @@ import fastify from "fastify";
 import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -54,7 +57,7 @@ if (cluster.isPrimary && workers > 1) {
 } else {
   const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 }); // connects later
   pool.on("error", () => {}); // an idle connection ended; the next query opens another
-  const app = fastify();
+  const app = fastify({ https: tls, http2: Boolean(HTTP2) });
   app.addContentTypeParser("application/octet-stream", (request, body, done) => done(null, body)); // a stream
   app.get("/", async () => "Hello, World!");
   app.get("/wait", async () => {

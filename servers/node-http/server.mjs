@@ -1,8 +1,17 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
 import http from "node:http";
+import http2 from "node:http2";
+import https from "node:https";
 import { crc32 } from "node:zlib";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
+const [plain, secure] = HTTP2
+  ? [http2.createServer, http2.createSecureServer]
+  : [http.createServer, https.createServer];
+const createServer = tls ? secure : plain;
 
 // Node has no router: a table of the first segment's 100 values.
 const COLLECTIONS = new Set(["users"]);
@@ -96,7 +105,7 @@ function order(target) {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
-  const server = http.createServer((request, response) => {
+  const server = createServer({ ...tls }, (request, response) => {
     if (request.method === "GET" && request.url === "/") {
       response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": 13 });
       response.end("Hello, World!");

@@ -30,7 +30,8 @@ def test_json_has_all_keys_of_a_server(deadheat: Deadheat) -> None:
     assert {key: type(value).__name__ for key, value in row.items()} == {
         **dict.fromkeys(("name", "language", "framework", "kind", "homepage"), "str"),
         **dict.fromkeys(("ready", "built"), "bool"),
-        **dict.fromkeys(("missing", "install", "settings", "published"), "list"),
+        **dict.fromkeys(("missing", "install", "settings", "workloads"), "list"),
+        **dict.fromkeys(("transports", "published"), "list"),
         **{"toolchains": "dict", "verified": "NoneType"},
     }
     assert row["settings"] == ["default", "at-once"]

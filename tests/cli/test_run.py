@@ -199,6 +199,28 @@ def test_rejects_an_invalid_url(deadheat: Deadheat, url: str, symptom: str) -> N
     assert "secret" not in ended.err
 
 
+def test_a_race_over_tls_and_http2_ranks_each_transport(deadheat: Deadheat, home: Path) -> None:
+    server = [find_engine(), "--null-server", "{port}", "--cert", "{cert}", "--key", "{key}"]
+    over = ("--transport", "https,h2", "--streams", "3")
+    ended = deadheat("run", *BRIEF, *over, "--name", "mine", "--json", "--", *server)
+    assert ended.ran, ended.err
+    report = json.loads(ended.out)
+    assert report["run"]["workloads"] == ["hello:https", "hello:h2"]
+    assert [contender["name"] for contender in report["contenders"]] == ["mine"]
+    measured = {level["workload"] for level in report["contenders"][0]["levels"]}
+    assert measured == {"hello:https", "hello:h2"}
+    costs = report["profile"]["transports"]  # of valid trials: a busy machine may have none
+    assert all(
+        (cost["name"], cost["workload"], cost["by"]) == ("mine", "hello:h2", "hello:https")
+        for cost in costs
+    )
+    states = rows(home, "SELECT DISTINCT workload, state FROM trial WHERE kind = 'measure'")
+    assert {(row["workload"], row["state"]) for row in states} == {
+        ("hello:https", "ok"),
+        ("hello:h2", "ok"),
+    }
+
+
 def test_rejects_a_url_that_does_not_respond(deadheat: Deadheat) -> None:
     ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
     assert ended.code == 1

@@ -7,7 +7,7 @@ import pytest
 
 from deadheat.host.fake import FakeHost
 from deadheat.load import Engine
-from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
+from deadheat.measure.contender import CONTROL_WORKS, NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block, judge_load_host
 from deadheat.measure.world import LoadSide, World
@@ -17,7 +17,7 @@ from tests.measure.made_evidence import codes, evidence, gate_of, sample
 def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
     return Evidence.of(
         world,
-        Contender(contender, "contender", ("serve",)),
+        Contender(contender, "control" if contender in CONTROL_WORKS else "contender", ("serve",)),
         trial.spec,
         trial.result,
         trial.generator,

@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from deadheat.catalog.manifest import Transport
 from deadheat.errors import DeadheatError
 from deadheat.measure import lifecycle
 from deadheat.measure.certificates import Certificates, certificates
@@ -17,11 +20,13 @@ from deadheat.measure.contender import Contender, controls
 from deadheat.measure.inspection import load_server
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.own_servers import OwnServers, kept_of, own_contender
+from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
-from deadheat.protocol import load_protocol
+from deadheat.protocol import SliceProtocol, load_as
+from deadheat.workload import Workload
 
-RACE = load_protocol(Path(__file__).parents[2], "settle")
+RACE = load_as(Path(__file__).parents[2], "settle", SliceProtocol)
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def secure_world(world: World) -> Iterator[World]:
 
 @pytest.fixture
 def instance(secure_world: World) -> Iterator[Instance]:
-    null_server, _ = controls(secure_world.server_engine, tls=True)
+    null_server, _ = controls(secure_world.server_engine, ["https"])
     instance = lifecycle.start(secure_world, null_server)
     yield instance
     lifecycle.stop(secure_world, instance)
@@ -91,7 +96,8 @@ def test_the_load_trusts_only_the_certificate_of_the_run(
 def test_a_running_server_is_joined_over_tls(secure_world: World, instance: Instance) -> None:
     assert secure_world.certificates is not None
     own = OwnServers(urls=[instance.url], cacert=secure_world.certificates.ca)
-    (contender,) = own.contenders((), RACE)
+    own, race = own.with_workload(RACE)
+    (contender,) = own.contenders((), race)
     stored = own_contender(contender.name, kept_of(contender), RACE)
     assert stored.trust == contender.trust == ("--cacert", str(secure_world.certificates.ca))
     assert contender.name.startswith("https://")
@@ -110,7 +116,7 @@ def test_plain_http_on_a_tls_port_and_the_reverse_are_named(
     without = lifecycle.start(secure_world, null_server)
     try:
         url = without.url.replace("http", "https")
-        secure = Contender("secure", "contender", (), any_body=True, url=url)
+        secure = Contender("secure", "contender", (), any_body=True, url=url, transport="https")
         with pytest.raises(StartFailed, match="does it speak TLS on this port"):
             lifecycle.start(secure_world, secure)
     finally:
@@ -118,7 +124,7 @@ def test_plain_http_on_a_tls_port_and_the_reverse_are_named(
 
 
 def test_a_command_with_a_certificate_needs_one_machine(world: World) -> None:
-    null_server, _ = controls(world.server_engine, tls=True)
+    null_server, _ = controls(world.server_engine, ["https"])
     with pytest.raises(StartFailed, match="made on this machine"):
         lifecycle.start(replace(world, certificates=None), null_server)
 
@@ -129,9 +135,71 @@ def test_a_command_with_a_certificate_needs_one_machine(world: World) -> None:
         (OwnServers(urls=["http://a/"], insecure=True), "--insecure: expected --url https://"),
         (OwnServers(urls=["http://a/"], cacert=Path("a")), "--cacert: expected --url https://"),
         (OwnServers(urls=["https://a/"], cacert=Path("a"), insecure=True), "exclude each other"),
-        (OwnServers(urls=["https://a/", "http://b/"]), "servers with TLS and without it"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(own: OwnServers, symptom: str) -> None:
     with pytest.raises(DeadheatError, match=symptom):
         own.contenders((), RACE)
+
+
+@pytest.fixture(params=["h2", "h2c"])
+def over_http2(secure_world: World, request: pytest.FixtureRequest) -> Iterator[Instance]:
+    null_server, _ = controls(secure_world.server_engine, [request.param])
+    instance = lifecycle.start(secure_world, null_server)
+    yield instance
+    lifecycle.stop(secure_world, instance)
+
+
+def test_a_server_is_verified_and_loaded_over_http2(
+    secure_world: World, over_http2: Instance
+) -> None:
+    behavior = lifecycle.behavior_of(secure_world, over_http2, 5.0)
+    assert (behavior.fault, behavior.framing) == (None, "frames")
+    result = load_server(secure_world, over_http2, 4, 0.2)
+    assert result.requests_ok > 0
+    assert not result.errors_total
+    spec = load_spec(RACE.model_copy(update={"streams": 3}), over_http2, 2)
+    assert spec.http2_streams == 3
+
+
+def test_a_wrong_answer_over_http2_is_named(secure_world: World, over_http2: Instance) -> None:
+    check = {"path": "/none", "about": "an unknown path", "expect": {"status": 404}}
+    requests = [{"path": "/", "expect": {"body": "Hello, World!"}}]
+    workload = Workload.model_validate(
+        {"name": "mine", "about": "a test", "requests": requests, "checks": [check]}
+    )
+    fault = lifecycle.fault_on(secure_world, over_http2, workload)
+    assert fault is not None
+    assert fault.startswith("workload mine, an unknown path: ")
+    assert "status 200, expected 404" in fault
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "spoken"),
+    [
+        (OwnServers(urls=["http://a/"]), ("http",), ("http",)),
+        (OwnServers(urls=["https://a/"]), ("http",), ("https",)),
+        (OwnServers(urls=["https://a/", "http://b/"]), ("http",), ("http", "https")),
+        (OwnServers(urls=["https://a/"]), ("http", "h2"), ("http", "h2")),
+    ],
+)
+def test_own_servers_say_which_transports_a_race_has(
+    own: OwnServers, asked: tuple[Transport, ...], spoken: tuple[Transport, ...]
+) -> None:
+    _, protocol = own.with_workload(RACE.model_copy(update={"transports": asked}))
+    assert protocol.transports == spoken
+    assert {each.transport for each in own.contenders((), protocol)} <= set(spoken)
+
+
+def test_a_server_that_speaks_none_of_the_transports_is_refused() -> None:
+    own = OwnServers(commands=[[sys.executable, "{port}"]])
+    with pytest.raises(DeadheatError, match=r"--transport h2: .* has another one"):
+        own.contenders((), RACE.model_copy(update={"transports": ("h2",)}))
+
+
+def test_keys_of_rsa_are_made_on_request() -> None:
+    with certificates() as made:
+        values = replace(made, key="rsa").values()
+        key = load_pem_private_key(Path(values["key"]).read_bytes(), password=None)
+        assert isinstance(key, RSAPrivateKey)
+        assert key.key_size == 2048

@@ -2,7 +2,7 @@
 
 import { h, scrolling, table } from "./dom.js";
 import { curveColors } from "./language.js";
-import { NONE, ofLeader } from "./numbers.js";
+import { microseconds, NONE, ofLeader } from "./numbers.js";
 
 /**
  * @import { ProfilePart, ProfileRow, Report } from "../build/document"
@@ -102,6 +102,7 @@ export function profile(report) {
       h("summary", {}, "as a table"),
       scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
     ),
+    costs(report.profile),
     h(
       "details",
       { class: "more" },
@@ -113,6 +114,45 @@ export function profile(report) {
       ),
     ),
   );
+}
+
+/**
+ * What each transport costs a server; nothing for a run over one.
+ * @param {ProfilePart} of
+ */
+function costs({ transports }) {
+  if (!transports.length) return null;
+  const head = ["server", "workload", "beside", "rate, % of that [95 %]", "CPU µs more [95 %]"];
+  const rows = transports.map((cost) => [
+    cost.name,
+    cost.workload,
+    cost.by,
+    ofLeader(
+      { ratio: cost.rate_ratio, low: cost.rate_ratio_low, high: cost.rate_ratio_high },
+      true,
+    ),
+    signedInterval(cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high),
+  ]);
+  return h(
+    "details",
+    { class: "as-table", open: true },
+    h("summary", {}, "What transports cost"),
+    scrolling("What transports cost", table("What transports cost", head, rows)),
+  );
+}
+
+/**
+ * `+4.2 [+3.9, +4.5]`, in microseconds.
+ * @param {number | null} value
+ * @param {number | null} low
+ * @param {number | null} high
+ */
+function signedInterval(value, low, high) {
+  const signed = (/** @type {number} */ us) => `${us < 0 ? "-" : "+"}${microseconds(Math.abs(us))}`;
+  if (value === null) return NONE;
+  const interval =
+    low === null || high === null ? "[unknown]" : `[${signed(low)}, ${signed(high)}]`;
+  return `${signed(value)} ${interval}`;
 }
 
 /**

@@ -11,7 +11,6 @@ from deadheat.campaign.schedule import Step, steps_left
 from deadheat.campaign.trials import TrialRunner
 from deadheat.events import Event, Progress
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.recovery import recover
 from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import TrialContext, load_spec
@@ -126,4 +125,4 @@ def _in_order(
     ]
     if protocol.order == "random":
         contenders.sort(key=lambda e: random.Random(f"{seed} {e.contender.name}").random())
-    return [*(e for e in entered_contenders if e.contender.name == NULL_SERVER), *contenders]
+    return [*(e for e in entered_contenders if e.contender.is_null_server), *contenders]

@@ -200,8 +200,8 @@ class Block:
 
     @property
     def _has_levels(self) -> bool:
-        """Several, so that each hangs up after its last slice in the block."""
-        return len(self._run.protocol.levels) > 1
+        """An instance has several, so that each hangs up after its last slice in the block."""
+        return self._run.protocol.levels_each > 1
 
     def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
         """Controls run in the first round and in every fourth after it, or as the rule says."""

@@ -75,6 +75,8 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     resolved = _resolved(plan, world)
     protocol = resolved.protocol
     alone = isinstance(protocol, AloneProtocol)
+    if world.certificates is not None:
+        world = replace(world, certificates=replace(world.certificates, key=protocol.tls_key))
     for remark in resolved.remarks:
         listen(Event(remark, trouble=not alone))
     if alone:
@@ -141,14 +143,8 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    tls = any(contender.speaks_tls for contender in plan.extra)
-    if tls and plan.selections:
-        raise DeadheatError(
-            "servers with TLS and those of the catalog, without it, in one race",
-            "race the servers with https alone",
-        )
-    tls = tls and world.certificates is not None
-    extra = [*plan.extra, *controls_for(protocol, world.server_engine, tls)]
+    has_certificates = world.certificates is not None
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine, has_certificates)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

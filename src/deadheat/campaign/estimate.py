@@ -68,17 +68,19 @@ def estimate(
 ) -> Estimate:
     """Estimate from the protocol's figures and the constants above.
 
-    `lacking` has an entry for each workload that one of the contenders does not answer.
+    A server has a name for each transport. `lacking` has an entry for each workload that one of
+    the contenders does not answer.
     """
     if isinstance(protocol, RateProtocol):
         protocol = protocol.resolved(NOMINAL_PER_S)  # only the number of rates counts
     stopping, warmup = protocol.stopping, protocol.warmup
-    contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
-    trials = contenders * len(protocol.levels) - len(lacking) * len(protocol.connections)
+    controls = len(CONTROL_WORKS) * len(protocol.transports) if protocol.controls else 0
+    contenders = len(names) + controls
+    trials = contenders * protocol.levels_each - len(lacking) * len(protocol.connections)
     block_s = trials * protocol.slices.rounds * slice_s(protocol)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
-    start_s = contenders * (START_S + warm_s * len(protocol.workload_names))
-    own_s = len(names) * (START_S + warm_s * len(protocol.workload_names))
+    start_s = contenders * (START_S + warm_s * len(protocol.requested))
+    own_s = len(names) * (START_S + warm_s * len(protocol.requested))
     useful_s = float(round(start_s + own_s + FEWEST_INSTANCES * block_s))
     least_blocks = stopping.invocations if isinstance(stopping, Settle) else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
@@ -93,7 +95,7 @@ def estimate(
         )
     else:
         search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
-        warm_ups = stopping.invocations * contenders * len(protocol.workload_names)
+        warm_ups = stopping.invocations * contenders * len(protocol.requested)
         most_s = least_s + warm_ups * max(0.0, search_s)
         rule = f"after {stopping.repetitions} repetitions"
     return Estimate(

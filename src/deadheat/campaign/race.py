@@ -15,7 +15,6 @@ from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.standings import Look, Standings, board
 from deadheat.campaign.trials import HalfLoads, TrialRunner
 from deadheat.events import Event, Progress
-from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.protocol import Settle
@@ -144,7 +143,7 @@ class Race:
                 if name not in racing and heat.of(name)
             ]
         names = self._by_rate(racing)
-        size = self._rule.group
+        size = self._rule.group * len(self._protocol.transports)  # levels hang up at their end
         if len(names) <= size:
             return [names]
         offset = self._random.randrange(size)
@@ -200,8 +199,8 @@ class Race:
             return
         self._entered[self._entered.index(entered)] = instance.entered
         self.standings.leave_out(name, instance.entered.contender.left_out)
-        if name == NULL_SERVER:
-            for workload in self._protocol.workload_names:
+        if entered.contender.is_null_server:
+            for workload in filter(entered.contender.answers, self._protocol.workload_names):
                 level = Level(workload, max(self._protocol.connections))
                 self.trials.ceilings.set(level, instance.warmed.rate_per_s)
 

@@ -27,7 +27,7 @@ from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.conclusion import DecidedPair
 from deadheat.store.rows import StoredContender
-from deadheat.workload import Level
+from deadheat.workload import Level, over
 
 NEW_RUN = "start a new run"
 
@@ -191,7 +191,8 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
         raise DeadheatError(
             f"run {run_id}: one of the kind {protocol.kind!r} cannot go on", NEW_RUN
         )
-    last = NULL_SERVER if isinstance(protocol, AloneProtocol) else REFERENCE  # to be entered
+    control = NULL_SERVER if isinstance(protocol, AloneProtocol) else REFERENCE
+    last = over(control, protocol.transports[-1])  # to be entered
     if not names or (protocol.controls and last not in names):
         raise DeadheatError(f"run {run_id} ended before all its contenders were stored", NEW_RUN)
     return Unfinished(run, protocol, Past.of(run))

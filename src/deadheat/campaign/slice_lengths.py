@@ -8,10 +8,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from deadheat.campaign.past import level_of
+from deadheat.catalog.manifest import HTTP2
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Settle, SliceProtocol
 from deadheat.store import TrialRecord
-from deadheat.workload import Level
+from deadheat.workload import Level, parts_of
 
 FEWEST_INSTANCES = 2
 CYCLES = 3.0  # of each connection, in a window of mean length
@@ -34,7 +35,7 @@ def within_budget(protocol: SliceProtocol, contenders: int) -> SliceProtocol:
     rule, stopping = protocol.slices, protocol.stopping
     if rule.shortest_s is None or contenders == 0 or not isinstance(stopping, Settle):
         return protocol
-    part_s = stopping.budget_s / contenders / len(protocol.levels)
+    part_s = stopping.budget_s / contenders / protocol.levels_each
     each_s = FIRST_SLICES_SHARE * part_s / stopping.invocations / rule.rounds
     fitting_s = round(each_s - rule.discard_s - BETWEEN_SLICES_S, 2)
     duration_s = min(protocol.duration_s, max(rule.shortest_s, fitting_s))
@@ -48,7 +49,7 @@ def slice_s(protocol: SliceProtocol) -> float:
 
 def block_s(protocol: SliceProtocol, contenders: int) -> float:
     """Seconds that a block of this many contenders takes, at all levels."""
-    return contenders * len(protocol.levels) * protocol.slices.rounds * slice_s(protocol)
+    return contenders * protocol.levels_each * protocol.slices.rounds * slice_s(protocol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ class SliceLengths:
     ) -> SliceLength:
         """The lengths of the next slice of an instance; `discard_s` is the least to discard."""
         rate_per_s = instance.warmed_on(level.workload).rate_per_s
-        cycle_s = level.connections / rate_per_s if rate_per_s > 0 else 0.0
+        _, transport = parts_of(level.workload)
+        in_flight = level.connections * (self._protocol.streams if transport in HTTP2 else 1)
+        cycle_s = in_flight / rate_per_s if rate_per_s > 0 else 0.0
         usual_s = max(self._protocol.duration_s, CYCLES * cycle_s)
         factor = self._factors[instance.name, level]
         mean_s = min(factor * usual_s, max(WINDOW_S_MAX, self._protocol.duration_s))

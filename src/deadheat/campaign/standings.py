@@ -431,7 +431,7 @@ def board(
             instances=standings.instances(name),
             open=name in undecided,
         )
-        for name in standings.names
+        for name in standings.measured_at(level)
     ]
     rows.sort(key=lambda row: -(row.rate_per_s or 0.0))
     gates = {gate.code for record in records for gate in record.gates if not gate.passed}

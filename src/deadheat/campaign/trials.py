@@ -34,7 +34,7 @@ from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.store import TrialRecord
-from deadheat.workload import Level
+from deadheat.workload import Level, parts_of
 
 HALF_LOAD = "half_load"  # the kind of its trials
 HALF_LOADS_MAX = 3  # of a contender that seems to spin
@@ -60,7 +60,7 @@ class Ceilings:
         if clock_khz := record.series.get("clock_khz"):
             highest_khz = self._clocks_khz.get((name, level), 0.0)
             self._clocks_khz[name, level] = max(highest_khz, statistics.median(clock_khz))
-        if name == NULL_SERVER:
+        if parts_of(name)[0] == NULL_SERVER:
             self.set(level, record.rate_per_s)
 
     def set(self, level: Level, rate_per_s: float) -> None:

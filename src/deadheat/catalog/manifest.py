@@ -68,6 +68,8 @@ Kind = Literal["server", "micro", "full-stack", "static"]
 Transport = Literal["http", "https", "h2", "h2c"]
 HTTP: Transport = "http"
 TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
+OVER_TLS: frozenset[Transport] = frozenset({"https", "h2"})
+HTTP2: frozenset[Transport] = frozenset({"h2", "h2c"})
 
 
 class Need(Strict):

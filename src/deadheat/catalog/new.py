@@ -59,7 +59,7 @@ HELLO = {  # the server that is copied, the files that are written instead, and 
     "node": ("node-http", {"server.mjs": NODE}, set[str]()),
     "python": ("python-uvicorn", {"app.py": PYTHON}, {"page.html"}),
 }
-TABLES = ("[settings.", "[[published]]")  # likewise
+TABLES = ("[settings.", "[transports.", "[[published]]")  # likewise
 
 
 def root_for_new(catalog_root: Path, named: str | None) -> Path:
@@ -77,9 +77,9 @@ def root_for_new(catalog_root: Path, named: str | None) -> Path:
 def copy_server(source: Server, name: str, root: Path, hello: str | None = None) -> Path:
     """Copy `source` to `servers/NAME` of the catalog in `root`; returns that folder.
 
-    The manifest gets the new name, and loses what is about the original only: notes, settings and
-    published rows. A recipe that deadheat does not ship is copied, too. With `hello`, a key of
-    `HELLO`, the application is the smallest one, which answers no workload but hello.
+    The manifest gets the new name, and loses what is about the original only: notes, settings,
+    transports and published rows. A recipe that deadheat does not ship is copied, too. With
+    `hello`, a key of `HELLO`, the application is the smallest one, which answers hello alone.
     Raises `DeadheatError` if the name is invalid or taken, or the folder cannot be written.
     """
     if not NAME.fullmatch(name):

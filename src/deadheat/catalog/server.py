@@ -21,6 +21,8 @@ from pydantic import BaseModel
 
 from deadheat.catalog.layers import layered, layered_names
 from deadheat.catalog.manifest import (
+    HTTP,
+    TRANSPORTS,
     BuildRules,
     LanguageRuntime,
     Manifest,
@@ -29,6 +31,7 @@ from deadheat.catalog.manifest import (
     Setting,
     StartChanges,
     StartRules,
+    Transport,
 )
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
@@ -93,13 +96,22 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """The server's name, its setting, and its workers if they differ from the setting's."""
+        """The server's name, its setting, and its workers if they differ from the setting's.
+
+        A transport comes last.
+        """
         parts = [self.server.name]
-        if self.setting != "default":
+        has_transport = self.transport != HTTP
+        if self.setting != "default" and not has_transport:
             parts.append(self.setting)
         if self.start.workers != _setting_start(self.server, self.setting).workers:
             parts.append(f"w{self.start.workers}")
-        return ":".join(parts)
+        return ":".join([*parts, *([self.transport] if has_transport else [])])
+
+    @property
+    def transport(self) -> Transport:
+        """What it speaks: a setting of that name, or plain HTTP/1.1."""
+        return next((each for each in TRANSPORTS if each == self.setting), HTTP)
 
     @property
     def source_key(self) -> str:

@@ -17,12 +17,13 @@ from deadheat.cli.options import (
     setting_option,
     store_option,
 )
+from deadheat.cli.own_options import own_servers_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
     host_options,
     limit_options,
+    one_transport_option,
     one_workload_option,
-    own_servers_options,
     runtime_options,
     workload_values,
 )
@@ -46,6 +47,7 @@ from deadheat.store.run_argument import run_argument
 @setting_option
 @own_servers_options
 @one_workload_option
+@one_transport_option
 @flag(
     "--slo",
     section=Topic.LOAD,
@@ -77,6 +79,7 @@ def command(
     duration_s: float | None,
     setting: str,
     workload: str | None,
+    transport: str | None,
     limits: Limits,
     runtime: ServerRuntime,
     hosts: Hosts,
@@ -103,16 +106,17 @@ def command(
         "connections": connections,
         "duration_s": duration_s,
         "workloads": workload_values(root, workload),
+        "transports": transport and (transport,),
     }
     protocol = amend(load_as(root, "capacity", SearchProtocol), changes, {})
-    if len(protocol.workload_names) > 1:
+    if len(protocol.requested) > 1:
         raise DeadheatError(
             f"--workload {workload}: a search for capacity takes one workload",
             "search once for each",
         )
     if not servers and not own:
         raise UsageFault("no server to search for", "name some: deadheat capacity go-gin")
-    own, searched = own.with_workload(protocol)
+    own, searched = own.with_workload(protocol, alone=not servers)
     named = choose(servers_catalog, servers) if servers else []
     chosen = answering([selection(server, setting) for server in named], searched)
     extra = own.contenders([each.name for each in chosen], searched)

@@ -3,11 +3,21 @@
 from collections.abc import Sequence
 
 from deadheat.campaign.schedule import Lineup, line_up
-from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
+from deadheat.catalog import (
+    Catalog,
+    Selection,
+    Server,
+    choose,
+    find_root,
+    load_catalog,
+    selection,
+)
+from deadheat.catalog.manifest import HTTP
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 from deadheat.protocol.figures import shipped_figures
+from deadheat.workload import parts_of
 
 
 def open_catalog(folder: str | None) -> Catalog:
@@ -26,28 +36,62 @@ def chosen_servers(
 
 
 def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
-    """The servers that answer some workload of the protocol; says where which are left out.
+    """Each server on each transport, where it answers some workload; says what is left out.
 
-    Raises `DeadheatError` for a workload that none of some servers answers.
+    Raises `DeadheatError` for a workload or a transport of which all of some servers lack it.
     """
+    servers = list({each.server.name: each.server for each in selections}.values())
+    spoken = over_transports(selections, protocol)
     for name in protocol.workload_names:
-        missing = lacking(selections, name)
-        if missing and len(missing) == len({each.server.name for each in selections}):
+        missing = lacking(servers, spoken, name)
+        workload, transport = parts_of(name)
+        if missing and len(missing) == len(servers):
+            option = f"--workload {workload}" if transport == HTTP else f"--transport {transport}"
             raise DeadheatError(
-                f"--workload {name}: none of the chosen servers answers it: {', '.join(missing)}",
-                "`deadheat list --json` shows the workloads of each server",
+                f"{option}: none of the chosen servers answers it: {', '.join(missing)}",
+                "`deadheat list --json` shows the workloads and transports of each server",
             )
         if missing:
-            message = f"left out, without the workload {name}: {', '.join(missing)}"
-            echo(message, fg="yellow", err=True)
-    names = set(protocol.workload_names)
-    return [each for each in selections if names & set(each.server.manifest.workloads)]
+            what = f"the workload {name}" if transport == HTTP else name
+            echo(f"left out, without {what}: {', '.join(missing)}", fg="yellow", err=True)
+    names = set(protocol.requested)
+    return [each for each in spoken if names & set(each.server.manifest.workloads)]
 
 
-def lacking(selections: Sequence[Selection], workload: str) -> list[str]:
-    """The names of the servers that do not answer a workload."""
-    servers = [each.server for each in selections]
-    return [*dict.fromkeys(s.name for s in servers if workload not in s.manifest.workloads)]
+def over_transports(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
+    """Each server on each transport of the protocol that it speaks.
+
+    Raises `DeadheatError` for a transport that none of some servers speaks, or beside a setting.
+    """
+    for each in selections:
+        if each.transport != HTTP:
+            raise DeadheatError(
+                f"--setting {each.setting}: it is a transport", f"use --transport {each.transport}"
+            )
+    if protocol.transports == (HTTP,):
+        return list(selections)
+    if named := [each.setting for each in selections if each.setting != "default"]:
+        raise DeadheatError(
+            f"--transport and --setting {named[0]} exclude each other",
+            "a transport is a setting of its own",
+        )
+    return [
+        selection(chosen.server, transport, chosen.start.workers) if transport != HTTP else chosen
+        for chosen in selections
+        for transport in protocol.transports
+        if transport == HTTP or transport in chosen.server.manifest.transports
+    ]
+
+
+def lacking(servers: Sequence[Server], selections: Sequence[Selection], workload: str) -> list[str]:
+    """The names of the servers that do not answer a workload over its transport."""
+    name, transport = parts_of(workload)
+    answered = {
+        each.server.name
+        for each in selections
+        if each.transport == transport and name in each.server.manifest.workloads
+    }
+    return [each.name for each in servers if each.name not in answered]
 
 
 def replay_lineup(

@@ -7,7 +7,8 @@ from deadheat.cli.choice import open_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import one_workload_option, own_servers_options, workload_values
+from deadheat.cli.own_options import own_servers_options
+from deadheat.cli.race_options import one_transport_option, one_workload_option, workload_values
 from deadheat.cli.run import Choice, new_plan
 from deadheat.cli.values import Levels, Number
 from deadheat.errors import UsageFault
@@ -20,6 +21,7 @@ from deadheat.protocol import SliceProtocol, amend, load_as
 @setting_option
 @own_servers_options
 @one_workload_option
+@one_transport_option
 @flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
 @flag(
     "--repetitions",
@@ -40,6 +42,7 @@ def command(
     setting: str,
     own: OwnServers,
     workload: str | None,
+    transport: str | None,
     connections: tuple[int, ...] | None,
     repetitions: int | None,
     invocations: int | None,
@@ -65,6 +68,7 @@ def command(
     changes = {
         "connections": connections,
         "workloads": workload_values(catalog.root, workload),
+        "transports": transport and (transport,),
     }
     stopping = {"repetitions": repetitions, "invocations": invocations}
     protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)

@@ -7,7 +7,8 @@ from deadheat.cli.choice import open_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import one_workload_option, own_servers_options, workload_values
+from deadheat.cli.own_options import own_servers_options
+from deadheat.cli.race_options import one_transport_option, one_workload_option, workload_values
 from deadheat.cli.run import Choice, new_plan
 from deadheat.cli.values import Levels, Number
 from deadheat.errors import UsageFault
@@ -21,6 +22,7 @@ from deadheat.protocol import AloneProtocol, amend, load_as
 @setting_option
 @own_servers_options
 @one_workload_option
+@one_transport_option
 @flag(
     "--idle-connections",
     section=Topic.LOAD,
@@ -41,6 +43,7 @@ def command(
     setting: str,
     own: OwnServers,
     workload: str | None,
+    transport: str | None,
     idle_connections: tuple[int, ...] | None,
     starts: int | None,
     seed: int,
@@ -65,6 +68,7 @@ def command(
     changes = {
         "idle_connections": idle_connections,
         "workloads": workload_values(catalog.root, workload),
+        "transports": transport and (transport,),
     }
     named = load_as(catalog.root, "footprint", AloneProtocol)
     protocol = amend(named, changes, {"repetitions": starts})

@@ -19,6 +19,7 @@ from deadheat.catalog import (
     load_catalog,
     missing,
 )
+from deadheat.catalog.manifest import HTTP
 from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
 from deadheat.cli.help import listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
@@ -94,6 +95,8 @@ def _row(server: Server, toolchains: Toolchains, builds: Path) -> dict[str, Any]
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
         "verified": manifest.verified,
         "settings": list(server.settings),
+        "workloads": list(manifest.workloads),
+        "transports": [HTTP, *manifest.transports],
         "published": [row.model_dump() for row in manifest.published],
     }
 

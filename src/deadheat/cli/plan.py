@@ -8,14 +8,14 @@ from deadheat.catalog import selection
 from deadheat.cli.choice import (
     answering,
     chosen_servers,
-    lacking,
     no_race,
     open_catalog,
     replay_lineup,
 )
 from deadheat.cli.help import WithCommand, listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
-from deadheat.cli.race_options import machine_options, own_servers_options, rate_protocol_options
+from deadheat.cli.own_options import own_servers_options
+from deadheat.cli.race_options import machine_options, rate_protocol_options
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import cpus_of_load, split_cpus
@@ -50,7 +50,7 @@ def command(
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
-    own, protocol = own.with_workload(protocol)
+    own, protocol = own.with_workload(protocol, alone=not (servers or languages))
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
@@ -63,7 +63,12 @@ def command(
         chosen = answering([selection(server) for server in servers_chosen], protocol)
         names = [each.name for each in chosen]
         names += [each.name for each in own.contenders(names, protocol)]
-        without = [name for each in protocol.workload_names for name in lacking(chosen, each)]
+        without = [
+            each.name
+            for name in protocol.requested
+            for each in chosen
+            if name not in each.server.manifest.workloads
+        ]
     forecast: Outline | Estimate
     if isinstance(protocol, AloneProtocol):
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})

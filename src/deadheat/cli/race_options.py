@@ -1,7 +1,6 @@
 """Flags of the commands that measure. A group of them becomes one value of the command."""
 
 import functools
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,16 @@ import click
 from deadheat import numbers
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
+from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.cli.help import Decorator, Topic, flag
-from deadheat.cli.options import FILE, base_image_option
-from deadheat.cli.values import Duration, Levels, Number, Percentage, Rates, Size
+from deadheat.cli.options import base_image_option
+from deadheat.cli.values import Duration, Levels, Number, Percentage, Rates, Size, Transports
 from deadheat.errors import DeadheatError
-from deadheat.foreign_file import read_bytes
-from deadheat.foreign_text import without_secrets
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
-from deadheat.measure.own_servers import OwnRequest, OwnServers
 from deadheat.protocol import Protocol, RateProtocol, amend, load_protocol
 from deadheat.workload import HELLO, load_workload
-
-BODY_BYTES_MAX = 16 << 20
 
 Options = dict[str, Any]  # what click passes to a command
 
@@ -61,6 +56,21 @@ one_workload_option = flag(
     section=Topic.LOAD,
     metavar="NAME|FILE",
     help="Requests to send; `deadheat workloads` lists the names.  [default: hello]",
+)
+transport_option = flag(
+    "--transport",
+    "transports",
+    section=Topic.LOAD,
+    type=Transports(),
+    help="How to reach the servers: http, https, h2 or h2c, or several as http,https,h2.  "
+    "[default: http]",
+)
+one_transport_option = flag(
+    "--transport",
+    section=Topic.LOAD,
+    type=click.Choice(TRANSPORTS),
+    metavar="NAME",
+    help="How to reach the servers: http, https, h2 or h2c.  [default: http]",
 )
 connections_option = flag(
     "-c",
@@ -114,6 +124,7 @@ def _protocol(options: Options) -> Protocol:
     stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
     if stopping["repetitions"] is not None:
         stopping["kind"] = "fixed"
+    changes |= {name: options.pop(name) for name in ("transports", "streams", "tls_key")}
     root = find_root(options.get("catalog"))
     changes["workloads"] = workload_values(root, options.pop("workload"))
     rates, price = options.pop("rates", None), options.pop("price", None)
@@ -133,7 +144,22 @@ def _protocol(options: Options) -> Protocol:
 
 _PROTOCOL = (
     workload_option,
+    transport_option,
     connections_option,
+    flag(
+        "--streams",
+        section=Topic.LOAD,
+        type=Number(),
+        help="Requests at once on each connection, with HTTP/2.  [default: 1]",
+    ),
+    flag(
+        "--tls-key",
+        section=Topic.LOAD,
+        type=click.Choice(["ecdsa", "rsa"]),
+        metavar="NAME",
+        help="Kind of the certificates for servers with TLS: ecdsa (P-256) or rsa (2048 bits).  "
+        "[default: ecdsa]",
+    ),
     flag(
         "--close",
         section=Topic.LOAD,
@@ -235,135 +261,6 @@ rate_protocol_options = grouped(
         "server's maximum, e.g. 10%; rank by CPU time and response time.",
     ),
     price_option,
-)
-
-
-def _own(options: Options) -> OwnServers:
-    behind = click.get_current_context().meta["own"]
-    commands = [*map(_words_of, options.pop("commands", ())), *([behind] if behind else [])]
-    body: Path | None = options.pop("body")
-    request = OwnRequest(
-        headers=options.pop("headers"),
-        method=options.pop("method"),
-        body=None if body is None else _text_of(body),
-        status=options.pop("expect_status"),
-    )
-    return OwnServers(
-        commands=commands,
-        urls=options.pop("urls", ()),
-        names=options.pop("names", ()),
-        path=options.pop("path"),
-        any_body=options.pop("any_body"),
-        request=request,
-        elsewhere=options.get("server_host") is not None,
-        cacert=options.pop("cacert", None),
-        insecure=options.pop("insecure", False),
-    )
-
-
-def _words_of(command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        shown = without_secrets([command])[0][0]
-        raise DeadheatError(f"--command {shown!r}: {error}", "quote it as in a shell") from error
-    if not words:
-        raise DeadheatError("--command: it is empty", "expected one such as './server {port}'")
-    return words
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return read_bytes(path, BODY_BYTES_MAX).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"--body {path}: {reason}", "check the path") from error
-
-
-_REQUEST_FLAGS = (
-    flag(
-        "--path",
-        section=Topic.SERVERS,
-        metavar="PATH",
-        help="Path to request from the command behind `--`.  [default: /]",
-    ),
-    flag(
-        "--any-body",
-        section=Topic.SERVERS,
-        is_flag=True,
-        help="Accept any body from your own server; check only the status.",
-    ),
-    flag(
-        "-H",
-        "--header",
-        "headers",
-        section=Topic.LOAD,
-        multiple=True,
-        metavar="'NAME: VALUE'",
-        help="Header of each request to your own servers; repeat it for several.",
-    ),
-    flag(
-        "--method",
-        section=Topic.LOAD,
-        metavar="NAME",
-        help="Method of each request to your own servers.  [default: GET, or POST with --body]",
-    ),
-    flag(
-        "--body",
-        section=Topic.LOAD,
-        type=FILE,
-        help="File with the body of each request to your own servers.",
-    ),
-    flag(
-        "--expect-status",
-        section=Topic.LOAD,
-        type=click.IntRange(200, 599),
-        metavar="STATUS",
-        help="Status of the right answer of your own servers.  [default: 200]",
-    ),
-)
-# Both are of a `WithCommand`. The first is for one start command, behind `--`.
-own_options = grouped("own", _own, *_REQUEST_FLAGS)
-own_servers_options = grouped(
-    "own",
-    _own,
-    flag(
-        "--url",
-        "urls",
-        section=Topic.SERVERS,
-        multiple=True,
-        metavar="URL",
-        help="URL of a server that runs already, to race it too; repeat it for several.",
-    ),
-    flag(
-        "--command",
-        "commands",
-        section=Topic.SERVERS,
-        multiple=True,
-        metavar="TEXT",
-        help="Command that starts a server of your own, quoted as one word; repeat it for several.",
-    ),
-    flag(
-        "--name",
-        "names",
-        section=Topic.SERVERS,
-        multiple=True,
-        metavar="NAME",
-        help="Name of a server of your own: a name each, in their order, those of URLs last.",
-    ),
-    flag(
-        "--cacert",
-        section=Topic.SERVERS,
-        type=FILE,
-        help="File with the CA of --url https://...  [default: those of the system]",
-    ),
-    flag(
-        "--insecure",
-        section=Topic.SERVERS,
-        is_flag=True,
-        help="Trust any certificate of --url https://...",
-    ),
-    *_REQUEST_FLAGS,
 )
 
 

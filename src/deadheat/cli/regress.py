@@ -13,12 +13,12 @@ from deadheat.campaign.revision import revisions_on
 from deadheat.cli.endings import ExitCode, explain
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option, seed_option, store_option
+from deadheat.cli.own_options import own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
     host_options,
     isolate_option,
     native_only,
-    own_options,
     protocol_options,
     revision_limit_options,
 )
@@ -143,6 +143,10 @@ def command(
             "omit it, or use one such as settle",
         )
     own, judged = own.with_workload(protocol)
+    if len(judged.transports) > 1:
+        raise DeadheatError(
+            f"--transport {','.join(judged.transports)}: expected one", "judge each in its own run"
+        )
     sample = own.sample(judged)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
@@ -160,7 +164,10 @@ def command(
                 protocol=_asking_slower(judged),
                 selections=[],
                 labels={},
-                extra=revisions.contenders(own, sample, listen),
+                extra=[
+                    contender.over(judged.transports[0])
+                    for contender in revisions.contenders(own, sample, listen)
+                ],
                 seed=seed,
                 command=command_line(),
             )

@@ -9,7 +9,8 @@ from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
-from deadheat.cli.race_options import own_servers_options, rate_protocol_options
+from deadheat.cli.own_options import own_servers_options
+from deadheat.cli.race_options import rate_protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
 from deadheat.measure.own_servers import OwnServers
@@ -116,7 +117,7 @@ def new_plan(
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
-    own, asked = own.with_workload(protocol)
+    own, asked = own.with_workload(protocol, alone=not choice)
     lineup = replay_lineup(asked, catalog, choice.patterns, choice.languages)
     if lineup is not None:
         selections = list(lineup.selections)

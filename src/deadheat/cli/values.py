@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from deadheat.catalog.manifest import WEEK_S
+from deadheat.catalog.manifest import TRANSPORTS, WEEK_S
 
 SIZE_BYTES_MIN = 1024
 
@@ -93,6 +93,23 @@ class Rates(click.ParamType[tuple[float | str, ...]]):
                 expected = "requests/s or shares below 100%, such as 1000,10000 or 10%"
                 self.fail(f"{part!r}: expected {expected}", param, ctx)
         return tuple(dict.fromkeys(rates))
+
+
+class Transports(click.ParamType[tuple[str, ...]]):
+    """`http,https` -> ("http", "https")."""
+
+    name = "transports"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in value.split(",")]
+        if not set(parts) <= set(TRANSPORTS):
+            known = f"{', '.join(TRANSPORTS[:-1])} or {TRANSPORTS[-1]}"
+            self.fail(f"{value!r}: expected {known}, or several such as http,https", param, ctx)
+        return tuple(dict.fromkeys(parts))
 
 
 class Percentage(click.ParamType[float]):

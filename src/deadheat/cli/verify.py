@@ -10,6 +10,7 @@ from deadheat.build.leftovers import make_room
 from deadheat.build.prepare import prepare
 from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_for_builds
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.catalog.manifest import HTTP, Transport
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
@@ -21,13 +22,14 @@ from deadheat.cli.options import (
     servers_argument,
     setting_option,
 )
+from deadheat.cli.own_options import own_servers_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
     host_options,
     isolate_option,
     limit_options,
-    own_servers_options,
     runtime_options,
+    transport_option,
     workload_option,
     workload_values,
 )
@@ -55,6 +57,7 @@ ALL_LEVELS = (10, 100, 1000)
 @setting_option
 @own_servers_options
 @workload_option
+@transport_option
 @flag(
     "--all",
     "every_setting",
@@ -106,6 +109,7 @@ def command(
     setting: str,
     own: OwnServers,
     workload: str | None,
+    transports: tuple[Transport, ...] | None,
     every_setting: bool,
     levels: tuple[int, ...] | None,
     freeze: bool,
@@ -149,9 +153,15 @@ def command(
     )
     servers_catalog = open_catalog(catalog)
     matching = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
-    chosen = list(_selections(matching, setting, every_setting)) if not strict else []
+    if transports and setting != "default":
+        raise DeadheatError(
+            f"--transport and --setting {setting} exclude each other",
+            "a transport is a setting of its own",
+        )
+    settings = ["default" if each == HTTP else each for each in transports or (setting,)]
+    chosen = list(_selections(matching, settings, every_setting)) if not strict else []
     taken = {each.name for each in chosen}
-    extra, own_workloads = _own(own, workload, servers_catalog.root, taken)
+    extra, own_workloads = _own(own, workload, transports, servers_catalog.root, taken)
     limited = {"--strict": strict, "--freeze": freeze, "--page": page}
     for option in (name for name, given in limited.items() if given):
         if extra:
@@ -200,7 +210,11 @@ def command(
 
 
 def _own(
-    own: OwnServers, workload: str | None, root: Path, taken: Collection[str]
+    own: OwnServers,
+    workload: str | None,
+    transports: Sequence[Transport] | None,
+    root: Path,
+    taken: Collection[str],
 ) -> tuple[list[Contender], list[Workload]]:
     """The user's own servers, and the workloads that they have to answer."""
     if workload is not None and not own:
@@ -211,7 +225,7 @@ def _own(
     if not own:
         own.require_sense()
         return [], []
-    changes = {"workloads": workload_values(root, workload)}
+    changes = {"workloads": workload_values(root, workload), "transports": transports}
     own, protocol = own.with_workload(amend(load_as(root, "settle", SliceProtocol), changes, {}))
     return own.contenders(taken, protocol), list(protocol.workloads)
 
@@ -224,9 +238,12 @@ def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:
+def _selections(
+    servers: Iterable[Server], settings: Sequence[str], every: bool
+) -> Iterator[Selection]:
     for server in servers:
-        for name in ("default", *server.manifest.settings) if every else (setting,):
+        own = ("default", *server.manifest.settings, *server.manifest.transports)
+        for name in own if every else settings:
             yield selection(server, name)
 
 

@@ -33,6 +33,7 @@ SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
 GO, STOP = '{"type": "go"}', '{"type": "stop"}'
 START_S = 10.0
+PREFLIGHT = "the first request failed: "
 
 
 def find_engine() -> str:
@@ -94,6 +95,8 @@ class Engine:
         command += ["--timeout", f"{spec.timeout_s * 1000:.0f}ms"]
         if not spec.keep_alive:
             command += ["--close"]
+        if spec.http2_streams is not None:
+            command += ["--http2", "--streams", str(spec.http2_streams)]
         if spec.rate_per_s is not None:
             command += ["--rate", f"{spec.rate_per_s:.3f}", "--arrival", "poisson"]
             command += ["--seed", str(spec.seed)]
@@ -116,7 +119,7 @@ class Engine:
                 f"expected schema {SCHEMA} of {BINARY}, not {document.get('schema')}"
             )
         if "preflight_error" in document:
-            raise GeneratorFailed(f"the first request failed: {document['preflight_error']}")
+            raise GeneratorFailed(f"{PREFLIGHT}{document['preflight_error']}")
         if document["interrupted"]:
             raise ended_early(self.name, document["elapsed_s"], spec)
         return result_of(document, self.name, version)
@@ -219,7 +222,7 @@ def read_ready(line: str) -> None:
             "rebuild it: make build",
         )
     if fault := answer.get("preflight_error"):
-        raise GeneratorFailed(f"the first request failed: {fault}")
+        raise GeneratorFailed(f"{PREFLIGHT}{fault}")
 
 
 def read_slice(line: str, number: int, version: str) -> LoadResult:

@@ -1,7 +1,7 @@
 """`Certificates`: of one run, for the servers that it starts with TLS.
 
-A CA and one certificate of it, both with new ECDSA P-256 keys. They are made when the first server
-asks for them, and their folder ends with the run.
+A CA and one certificate of it, both with new keys. They are made when the first server asks for
+them, and their folder ends with the run.
 """
 
 import os
@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Literal
 
 NAMES = ("localhost", "127.0.0.1", "::1")
 PLACEHOLDERS = ("{cert}", "{key}")
 PREFIX = "deadheat-tls-"
+TlsKey = Literal["ecdsa", "rsa"]
 
 
 def wants_certificate(command: tuple[str, ...]) -> bool:
@@ -29,6 +31,7 @@ class Certificates:
     """The files of one run on this machine, in PEM. Its folder exists as soon as they do."""
 
     folder: Path
+    key: TlsKey = "ecdsa"  # P-256; rsa: 2048 bits
 
     @property
     def ca(self) -> Path:
@@ -45,12 +48,19 @@ class Certificates:
             if not self.folder.is_dir():
                 _remove_leftovers(self.folder.parent)
                 self.folder.mkdir(mode=0o700)
-            import trustme  # only here: it takes long to import
+            # Only here: they take long to import.
+            import trustme
+            from cryptography.hazmat.primitives import serialization as to
 
-            ca = trustme.CA(organization_name="deadheat")
-            leaf = ca.issue_cert(*NAMES)
+            kind = trustme.KeyType[self.key.upper()]
+            ca = trustme.CA(organization_name="deadheat", key_type=kind)
+            leaf = ca.issue_cert(*NAMES, key_type=kind)
             ca.cert_pem.write_to_path(self.folder / "ca.pem")
-            leaf.private_key_pem.write_to_path(self.folder / "key.pem")
+            key = to.load_pem_private_key(leaf.private_key_pem.bytes(), password=None)
+            encoded = key.private_bytes(
+                to.Encoding.PEM, to.PrivateFormat.PKCS8, to.NoEncryption()
+            )  # which each library reads, that of Java too
+            (self.folder / "key.pem").write_bytes(encoded)
             for pem in leaf.cert_chain_pems:
                 pem.write_to_path(self.folder / "cert.pem", append=True)
         return path

@@ -1,17 +1,18 @@
 """`Contender`: what is started, loaded and ranked; from the catalog or the user."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
+from deadheat.catalog.manifest import HTTP, HTTP2, OVER_TLS, Transport
 from deadheat.load import Engine
 from deadheat.measure.certificates import PLACEHOLDERS, wants_certificate
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warmup.warm_rule import Compiler
-from deadheat.workload import Level, SampleRequest
+from deadheat.workload import Level, SampleRequest, over, parts_of
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
@@ -42,15 +43,18 @@ class Contender:
     body_varies: bool = False  # answers differ: only the status is checked
     path: str = "/"  # of each request
     sample: SampleRequest | None = None  # of the user, in a workload: asked until it is ready
-    workloads: frozenset[str] | None = None  # that it answers; None: each
-    left_out: frozenset[str] = frozenset()  # workloads that it answered wrong, when verified
+    workloads: frozenset[str] | None = None  # that it answers, without transports; None: each
+    left_out: frozenset[str] = frozenset()  # levels' workloads that it answered wrong, if verified
+    transport: Transport = HTTP
     image: Image | None = None  # what it runs in; None: it runs natively
     url: str | None = None  # of a running server, which we do not start, freeze or stop
     trust: tuple[str, ...] = ()  # the options of the engine that say which certificate to trust
 
     def answers(self, workload: str) -> bool:
-        named = self.workloads is None or workload in self.workloads
-        return named and workload not in self.left_out
+        """Whether it answers the workload of a level, such as `hello` or `hello:https`."""
+        name, transport = parts_of(workload)
+        named = self.workloads is None or name in self.workloads
+        return named and transport == self.transport and workload not in self.left_out
 
     def levels_of(self, protocol: Protocol) -> tuple[Level, ...]:
         """The levels of a protocol at which it is measured."""
@@ -58,9 +62,27 @@ class Contender:
 
     @property
     def speaks_tls(self) -> bool:
+        return self.transport in OVER_TLS
+
+    @property
+    def speaks_http2(self) -> bool:
+        return self.transport in HTTP2
+
+    def can_speak(self, transport: Transport) -> bool:
+        """Whether the user's own server may speak it: with TLS or without, as it is given."""
         if self.url is not None:
-            return ServerUrl.parse(self.url).is_https
-        return wants_certificate(self.command)
+            has_tls = ServerUrl.parse(self.url).is_https
+        else:
+            has_tls = wants_certificate((*self.command, *self.env.values()))
+        return has_tls == (transport in OVER_TLS)
+
+    def over(self, transport: Transport) -> "Contender":
+        """The same on a transport, with its name."""
+        return replace(self, name=over(self.name, transport), transport=transport)
+
+    @property
+    def is_null_server(self) -> bool:
+        return self.role == "control" and parts_of(self.name)[0] == NULL_SERVER
 
     def command_at(
         self, port: int, host: str = LOOPBACK, files: Mapping[str, str] | None = None
@@ -72,11 +94,13 @@ class Contender:
             return command
         return self.image.command(port, command, fill_env(self.env, values))
 
-    def env_at(self, port: int, host: str = LOOPBACK) -> dict[str, str]:
+    def env_at(
+        self, port: int, host: str = LOOPBACK, files: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         """The environment of the command; that of a container is in its command."""
         if self.image is not None:
             return {}
-        return fill_env(self.env, {"port": str(port), "host": host})
+        return fill_env(self.env, {"port": str(port), "host": host, **(files or {})})
 
 
 def contender_from(selection: Selection, built: Built) -> Contender:
@@ -102,6 +126,7 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         media_type=selection.server.manifest.media_type,
         compiler=_compiler(selection),
         workloads=frozenset(selection.server.manifest.workloads),
+        transport=selection.transport,
     )
 
 
@@ -113,8 +138,8 @@ def _compiler(selection: Selection) -> Compiler:
     return Compiler.JIT if manifest.language in JIT_LANGUAGES else Compiler.NONE
 
 
-def controls(engine: Engine, tls: bool = False) -> list[Contender]:
-    """The two controls, which run in every block, over TLS or not, as what they are beside.
+def controls(engine: Engine, transports: Sequence[Transport] = (HTTP,)) -> list[Contender]:
+    """Two controls of each transport, which run in every block.
 
     The null server does the least that a server can, so its rate is the client's ceiling, and its
     changes are those of the machine. The reference does a fixed amount of work for each request.
@@ -124,19 +149,27 @@ def controls(engine: Engine, tls: bool = False) -> list[Contender]:
             name=name,
             role="control",
             compiler=Compiler.NONE,
-            command=(*engine.null_server("{port}", work, "{host}"), *(TLS_OPTIONS if tls else ())),
+            command=(
+                *engine.null_server("{port}", work, "{host}"),
+                *(TLS_OPTIONS if transport in OVER_TLS else ()),
+            ),
             ready_s=5,
             stop_s=3,
-        )
+        ).over(transport)
+        for transport in transports
         for name, work in CONTROL_WORKS.items()
     ]
 
 
-def controls_for(protocol: Protocol, engine: Engine, tls: bool = False) -> list[Contender]:
-    """The controls of a protocol: both in a race, or the null server as the ceiling if alone."""
+def controls_for(protocol: Protocol, engine: Engine, has_certificates: bool) -> list[Contender]:
+    """The controls of a protocol: both in a race, or the null server as the ceiling if alone.
+
+    Without certificates, on two machines, there are none of transports with TLS.
+    """
     if not protocol.controls:
         return []
-    both = controls(engine, tls)
+    transports = [each for each in protocol.transports if has_certificates or each not in OVER_TLS]
+    both = controls(engine, transports)
     if isinstance(protocol, AloneProtocol):
-        return [control for control in both if control.name == NULL_SERVER]
+        return [control for control in both if control.is_null_server]
     return both

@@ -22,8 +22,6 @@ from deadheat.measure.verify import (
     ask_payload,
     first_answer,
     growth_fault,
-    verify,
-    workload_fault,
 )
 from deadheat.measure.world import World
 from deadheat.numbers import percent
@@ -164,22 +162,14 @@ def _inspect(
             backlog = _backlog(world, instance, declared_backlog)
             if backlog.agrees is False:
                 cautions.append(str(backlog))
-        behavior = verify(
-            world.server_host,
-            instance.address,
-            contender.media_type,
-            path=contender.sample.path if contender.sample else instance.path,
-            deadline_s=contender.ready_s,
-        )
+        behavior = lifecycle.behavior_of(world, instance, contender.ready_s)
         if contender.any_body:
             wrong = answers_vary(world, instance)
         else:
             wrong = behavior.fault or _unknown_path_fault(behavior)
         for workload in workloads:
-            wrong = wrong or workload_fault(
-                world.server_host, instance.address, workload, contender.ready_s
-            )
-            if instance.read_process:
+            wrong = wrong or lifecycle.fault_on(world, instance, workload)
+            if instance.read_process and not contender.speaks_http2:
                 wrong = wrong or growth_fault(
                     world.server_host,
                     instance.read_process,
@@ -319,6 +309,9 @@ def _by_class(errors: Mapping[str, int]) -> str:
 def _changed_answer(world: World, instance: Instance, connections: int) -> str | None:
     """What is wrong with an answer after a load; None if it is right, or if there is none."""
     host, contender = world.server_host, instance.contender
+    if contender.speaks_http2:
+        fault = lifecycle.fault_over_http2(world, instance, contender.ready_s)
+        return None if fault is None else f"after a load at {connections:,} connections: {fault}"
     if contender.sample is not None:
         payload = contender.sample.payload("Connection: close")
         response = ask_payload(host, instance.address, payload, contender.ready_s).first
@@ -369,5 +362,6 @@ def load_server(
         expect_body=None if instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
         arguments=load_arguments(instance, world.generator.name),
+        http2_streams=1 if instance.contender.speaks_http2 else None,
     )
     return load_once(world, spec)

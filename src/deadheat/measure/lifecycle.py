@@ -7,6 +7,12 @@ from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, RunningServer, TlsAddress, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
+from deadheat.measure.http2 import (
+    behavior_over_http2,
+    http2_fault,
+    http2_workload_fault,
+    ready_request,
+)
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
 from deadheat.measure.url import ServerUrl
@@ -15,12 +21,16 @@ from deadheat.measure.verify import (
     PATIENCE_S,
     SILENCE_S,
     Answer,
+    Behavior,
     ask_once,
     ask_payload,
     fault_of,
     sample_fault,
+    verify,
+    workload_fault,
 )
 from deadheat.measure.world import World
+from deadheat.workload import Workload
 
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
@@ -119,7 +129,7 @@ def _start(world: World, contender: Contender) -> Instance:
     spec = ProcessSpec(
         contender.command_at(port, address, files),
         cwd=contender.cwd,
-        env=contender.env_at(port, address),
+        env=contender.env_at(port, address, files),
         cpus=world.server_cpus,
         limited=True,
         client=contender.image is not None,
@@ -153,6 +163,12 @@ def _certificate(world: World, contender: Contender) -> tuple[Mapping[str, str],
             f"{contender.name}: {{cert}} and {{key}} are made on this machine, for servers here",
             "",
             "give it files of its own on the server host, and name it with --url https://...",
+        )
+    if contender.image is not None:
+        raise StartFailed(
+            f"{contender.name}: its certificate is a file of this machine, not of its container",
+            "",
+            "measure it without --runtime",
         )
     return world.certificates.values(), ("--cacert", str(world.certificates.ca))
 
@@ -241,6 +257,10 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
     """A server that runs already. It has to answer now."""
     port = ServerUrl.parse(url).port
     instance = Instance(contender, "", port, "", 0.0, trust=contender.trust)
+    if contender.speaks_http2:
+        if (fault := fault_over_http2(world, instance, contender.ready_s)) is not None:
+            raise StartFailed(f"{url}: {fault}", "", "start it, or check the port and --transport")
+        return _found_running(world, instance)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     if answer.first is None:
         without_tls = answer.error if contender.speaks_tls else None
@@ -248,6 +268,11 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
     if (fault := answer_fault(contender, answer.first)) is not None:
         raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
+    return _found_running(world, instance)
+
+
+def _found_running(world: World, instance: Instance) -> Instance:
+    """With its processes, if this machine shows them."""
     try:
         return replace(instance, running=world.server_host.find_running(instance.address))
     except HostError as error:
@@ -260,6 +285,8 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
     The user's own server that answers with one 4xx for `SETTLED_S` has started, and means it.
     """
     host, contender = world.server_host, instance.contender
+    if contender.speaks_http2:
+        return _await_http2(world, instance, begun_s)
     last: Answer | None = None
     refused_since_s: dict[int, float] = {}  # by status; of the latest status alone
     silence_s = SILENCE_S
@@ -281,6 +308,46 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
             raise _never_ready(world, instance, last, settled=True)
         host.sleep(ASK_INTERVAL_S)
     raise _never_ready(world, instance, last)
+
+
+def _await_http2(world: World, instance: Instance, begun_s: float) -> None:
+    host, contender = world.server_host, instance.contender
+    fault: str | None = "it never answered"
+    while (left_s := contender.ready_s - (host.now_s() - begun_s)) > 0:
+        fault = fault_over_http2(world, instance, left_s)
+        if (end := ended(world, instance)) is not None:
+            raise _early_end(world, instance, end)
+        if fault is None:
+            return
+        host.sleep(ASK_INTERVAL_S)
+    symptom = f"{contender.name} was not ready within {contender.ready_s:.3g} s: {fault}"
+    raise StartFailed(symptom, log_tail(world, instance))
+
+
+def fault_over_http2(world: World, instance: Instance, timeout_s: float) -> str | None:
+    """What is wrong with its answer to the request that shows whether it is ready."""
+    request = ready_request(instance.contender, instance.path)
+    return http2_fault(world, instance.url, instance.trust, request, max(timeout_s, ASK_INTERVAL_S))
+
+
+def fault_on(world: World, instance: Instance, workload: Workload) -> str | None:
+    """The first request of a workload that it answers wrong, and how; None if all are right."""
+    ready_s = instance.contender.ready_s
+    if instance.contender.speaks_http2:
+        return http2_workload_fault(world, instance.url, instance.trust, workload, ready_s)
+    return workload_fault(world.server_host, instance.address, workload, ready_s)
+
+
+def behavior_of(world: World, instance: Instance, deadline_s: float) -> Behavior:
+    """Verify a server: how it behaves, and the check that it fails."""
+    contender = instance.contender
+    if contender.speaks_http2:
+        fault = fault_over_http2(world, instance, deadline_s)
+        return behavior_over_http2(fault, contender.media_type)
+    path = contender.sample.path if contender.sample else instance.path
+    return verify(
+        world.server_host, instance.address, contender.media_type, path=path, deadline_s=deadline_s
+    )
 
 
 def _says_more(answer: Answer, last: Answer) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from deadheat.catalog.manifest import HTTP, Transport
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import without_secrets
+from deadheat.measure.certificates import wants_certificate
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend
@@ -111,12 +113,15 @@ class OwnServers:
             return ("--cacert", str(self.cacert.absolute()))
         return ("--insecure",) if self.insecure else ()
 
-    def with_workload(self, protocol: P) -> tuple["OwnServers", P]:
-        """The protocol that sends the request of the command line, if it gives one.
+    def with_workload(self, protocol: P, alone: bool = True) -> tuple["OwnServers", P]:
+        """The protocol with the transports of these servers, and with the request of the command
+        line, if it gives one.
 
-        Raises `DeadheatError` for one that is not possible.
+        `alone`: no server of the catalog takes part. Raises `DeadheatError` for a request that is
+        not possible.
         """
         self.require_sense()
+        protocol = self._with_transports(protocol, alone)
         if not self.request:
             return self, protocol
         if protocol.workloads:
@@ -161,6 +166,17 @@ class OwnServers:
         first = protocol.workload_named(protocol.workload_names[0])
         return first.samples()[0] if first else None
 
+    def _with_transports(self, protocol: P, alone: bool) -> P:
+        """With the transports of these servers, where none is asked for."""
+        if protocol.transports != (HTTP,):
+            return protocol
+        secured = [wants_certificate(tuple(words)) for words in self.commands]
+        secured += [parsed_url(url).is_https for url in self.urls]
+        if not any(secured):
+            return protocol
+        both: tuple[Transport, ...] = ("https",) if all(secured) and alone else (HTTP, "https")
+        return cast(P, amend(cast(Any, protocol), {"transports": both}, {}))
+
     def contenders(self, taken: Collection[str], protocol: Protocol) -> list[Contender]:
         """The servers as contenders, with names not in `taken`.
 
@@ -177,18 +193,14 @@ class OwnServers:
             *(_of_command(words, self.request_path, self.elsewhere) for words in self.commands),
             *(_of_url(url, trust) for url in self.urls),
         ]
-        if len({each.speaks_tls for each in contenders}) > 1:
-            raise DeadheatError(
-                "servers with TLS and without it in one race: their client costs differ",
-                "race them apart: a run for https, and one for http",
-            )
         named = [
             replace(each, name=self.names[place]) if place < len(self.names) else each
             for place, each in enumerate(contenders)
         ]
         return [
-            replace(contender, body_varies=self.any_body, sample=sample)
+            replace(contender, body_varies=self.any_body, sample=sample).over(transport)
             for contender in _with_distinct_names(named, taken)
+            for transport in _spoken(contender, protocol.transports)
         ]
 
 
@@ -201,6 +213,7 @@ KEPT = (
     "any_body",
     "body_varies",
     "trust",
+    "transport",
 )  # what the store needs of one
 
 
@@ -218,6 +231,23 @@ def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Con
         raise DeadheatError(f"{name} was started in {contender.cwd}, which is gone")
     first = protocol.workload_named(protocol.workload_names[0]) if protocol.workloads else None
     return replace(contender, sample=first.samples()[0] if first else None)
+
+
+def _spoken(contender: Contender, transports: Sequence[Transport]) -> list[Transport]:
+    """Those of the transports that it may speak. Raises `DeadheatError` if there is none."""
+    if spoken := [each for each in transports if contender.can_speak(each)]:
+        return spoken
+    asked = ",".join(transports)
+    if contender.url is not None:
+        raise DeadheatError(
+            f"--transport {asked}: {contender.url} has another one",
+            "https:// URLs speak https and h2, http:// URLs http and h2c",
+        )
+    shown = shlex.join(without_secrets(contender.command)[0])
+    raise DeadheatError(
+        f"--transport {asked}: `{shown}` has another one",
+        "with {cert} and {key} in its command it speaks https and h2, without them http and h2c",
+    )
 
 
 def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender:

@@ -15,7 +15,15 @@ from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.footprint import idle_connections_of, read_footprint
-from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed, Workers
+from deadheat.measure.lifecycle import (
+    UNKNOWN_LISTENER,
+    EndedEarly,
+    Instance,
+    StartFailed,
+    Workers,
+    behavior_of,
+    fault_on,
+)
 from deadheat.measure.load_process import (
     LoadProcess,
     close_load,
@@ -24,7 +32,7 @@ from deadheat.measure.load_process import (
     open_load,
 )
 from deadheat.measure.trial import load_spec, workload_of
-from deadheat.measure.verify import LEAST_DEADLINE_S, first_answer, verify, workload_fault
+from deadheat.measure.verify import LEAST_DEADLINE_S, first_answer
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.world import World
@@ -225,13 +233,8 @@ class StartAttempt:
     def _verify(self, instance: Instance) -> None:
         """Leave out the workloads that it answers wrong. Raises `Unfit` if none is left."""
         contender = self._entered.contender
-        behavior = verify(
-            self._world.server_host,
-            instance.address,
-            contender.media_type,
-            path=instance.path,
-            deadline_s=min(contender.ready_s, max(LEAST_DEADLINE_S, self._starter.left_s() / 2)),
-        )
+        deadline_s = max(LEAST_DEADLINE_S, self._starter.left_s() / 2)
+        behavior = behavior_of(self._world, instance, min(contender.ready_s, deadline_s))
         fault = behavior.fault
         if contender.any_body:
             fault = answers_vary(self._world, instance)
@@ -451,19 +454,19 @@ def workload_faults(
         workload = workload_of(protocol, contender, name)
         if workload is None:
             continue
-        fault = workload_fault(world.server_host, instance.address, workload, contender.ready_s)
-        if fault is not None:
+        if (fault := fault_on(world, instance, workload)) is not None:
             faults[name] = fault
     return faults
 
 
 def answers_vary(world: World, instance: Instance) -> str | None:
     """What is wrong with a user's own server whose answers differ; None if they do not."""
-    if instance.contender.body_varies or instance.contender.sample is not None:
+    contender = instance.contender
+    if contender.body_varies or contender.sample is not None or contender.speaks_http2:
         return None
-    ready_s = instance.contender.ready_s
     answers = [
-        first_answer(world.server_host, instance.address, instance.path, ready_s) for _ in range(2)
+        first_answer(world.server_host, instance.address, instance.path, contender.ready_s)
+        for _ in range(2)
     ]
     if len({answer.body for answer in answers if answer is not None}) < 2:
         return None

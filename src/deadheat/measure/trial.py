@@ -104,6 +104,7 @@ def load_spec(
             *(alone.arguments if alone else ()),
             *load_arguments(instance, protocol.generator),
         ),
+        http2_streams=protocol.streams if instance.contender.speaks_http2 else None,
     )
 
 

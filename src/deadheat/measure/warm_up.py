@@ -264,6 +264,7 @@ def _engine_load(
         expect_body=None if workload or instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
         arguments=load_arguments(instance, Engine.name),
+        http2_streams=protocol.streams if instance.contender.speaks_http2 else None,
     )
     return load_once(world, spec)
 

@@ -34,7 +34,8 @@ class Link:
             shares.append((result.bytes_in / result.elapsed_s / self.bytes_per_s, "bandwidth"))
         if spec.rate_per_s is None:
             trips = 1 if spec.keep_alive else 2
-            most_per_s = spec.connections * 1e6 / (trips * self.round_trip_us)
+            in_flight = spec.connections * (spec.http2_streams or 1)
+            most_per_s = in_flight * 1e6 / (trips * self.round_trip_us)
             shares.append((result.rate_per_s / most_per_s, "round trip"))
         return max(shares, default=(0.0, "bandwidth"))
 

@@ -11,10 +11,23 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deadheat.catalog.manifest import WEEK_S, Count, Name, Seconds, Strict, Text, Texts
-from deadheat.workload import HELLO, Level, Workload
+from deadheat.catalog.manifest import (
+    HTTP,
+    HTTP2,
+    OVER_TLS,
+    WEEK_S,
+    Count,
+    Name,
+    Seconds,
+    Strict,
+    Text,
+    Texts,
+    Transport,
+)
+from deadheat.workload import HELLO, Level, Workload, over, parts_of
 
 SCALE_MAX = 1000.0
+STREAMS_MAX = 1000  # of a connection
 
 Restart = Literal["never", "repetition", "level"]
 Aggregate = Literal["median", "mean", "best"]
@@ -145,6 +158,9 @@ class AnyProtocol(Strict):
     warmup: Warmup
     duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
     workloads: Workloads = ()  # (): hello
+    transports: Annotated[tuple[Transport, ...], Field(min_length=1, strict=False)] = (HTTP,)
+    streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] = 1  # requests at once, with HTTP/2
+    tls_key: Literal["ecdsa", "rsa"] = "ecdsa"  # of the servers that deadheat starts
 
     @property
     def label(self) -> str:
@@ -154,11 +170,20 @@ class AnyProtocol(Strict):
             parts.append(f"scaled {self.duration_scale:g}")
         if (names := self.workload_names) != (HELLO,):
             parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
+        if self.streams > 1:
+            parts.append(f"{self.streams} streams")
+        if self.tls_key != "ecdsa":
+            parts.append("RSA keys")
         return ", ".join(parts)
 
     @property
     def workload_names(self) -> tuple[str, ...]:
-        """The workloads in the order of the command line."""
+        """The workloads in the order of the command line, each over all of its transports."""
+        return tuple(over(name, each) for name in self.requested for each in self.transports)
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """The workloads without their transports."""
         return tuple(workload.name for workload in self.workloads) or (HELLO,)
 
     @property
@@ -171,25 +196,50 @@ class AnyProtocol(Strict):
         )
 
     @property
+    def levels_each(self) -> int:
+        """The levels of a contender that answers each workload; it speaks one transport."""
+        return len(self.levels) // len(self.transports)
+
+    @property
     def main_level(self) -> Level:
         """The most connections of the first workload, which the live order and the ceiling show."""
         return Level(self.workload_names[0], max(self.connections))
 
     def only(self, workload: str) -> Self:
-        """The protocol as if it had this workload alone."""
-        own = tuple(each for each in self.workloads if each.name == workload)
-        return self.model_copy(update={"workloads": own})
+        """The protocol as if it had this workload alone, over this transport alone."""
+        name, transport = parts_of(workload)
+        own = tuple(each for each in self.workloads if each.name == name)
+        changes: dict[str, Any] = {"workloads": own, "transports": (transport,)}
+        if transport not in HTTP2:
+            changes["streams"] = 1
+        if transport not in OVER_TLS:
+            changes["tls_key"] = "ecdsa"
+        return self.model_copy(update=changes)
 
     def workload_named(self, name: str) -> Workload | None:
         """What is loaded for a workload; None for hello, which is a plain GET of the URL."""
         named = {workload.name: workload for workload in self.workloads}
-        return None if name == HELLO else named[name]
+        workload, _ = parts_of(name)
+        return None if workload == HELLO else named[workload]
 
     @model_validator(mode="after")
     def _has_distinct_workloads(self) -> Self:
-        names = self.workload_names
+        names = self.requested
         if len(set(names)) < len(names):
             raise ValueError(f"workloads: expected different names, got {', '.join(names)}")
+        if len(set(self.transports)) < len(self.transports):
+            raise ValueError(
+                f"transports: expected different ones, got {', '.join(self.transports)}"
+            )
+        if self.tls_key != "ecdsa" and not OVER_TLS.intersection(self.transports):
+            raise ValueError(f"tls_key = {self.tls_key!r}: expected the transport https or h2")
+        if not self.keep_alive and self.streams > 1:
+            raise ValueError(f"streams = {self.streams}: a connection per request has one stream")
+        if self.streams > 1 and not HTTP2.intersection(self.transports):
+            raise ValueError(
+                f"streams = {self.streams}: expected the transport h2 or h2c: HTTP/1.1 has one "
+                "request at a time on a connection"
+            )
         databases = [each.name for each in self.workloads if each.database is not None]
         if len(databases) > 1:
             raise ValueError(
@@ -306,6 +356,13 @@ class AloneProtocol(AnyProtocol):
             )
         if self.workloads and self.origin is not None:
             raise ValueError(f"workload {self.workload_names[0]}: a replay has its own request")
+        if len(self.transports) > 1 or (self.origin and self.transports != (HTTP,)):
+            raise ValueError(
+                f"transports: {', '.join(self.transports)}: "
+                + ("a replay has plain HTTP" if self.origin else "expected one: it is no race")
+            )
+        if self.generator != "engine" and HTTP2.intersection(self.transports):
+            raise ValueError(f"HTTP/2 needs generator = 'engine': {self.generator} has none")
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self

@@ -28,7 +28,7 @@ from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.ranking.host_pairs import HostPairFit, fit_host_pairs, rank_over_host_pairs
 from deadheat.stats.ranking.ranks import Ranking, without_interval
 from deadheat.store.rows import StoredContender
-from deadheat.workload import HELLO, Level
+from deadheat.workload import HELLO, Level, parts_of
 
 UNLINKED = "no shared server links its run to the others"
 NOT_SLICES = "its trials are not slices, so they cannot be joined with those of another run"
@@ -186,7 +186,7 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
         confidence=view.confidence,
         memory=memory_meaning(view),
     )
-    rows = {row.name: row for row in contenders}
+    rows = {parts_of(row.name)[0]: row for row in reversed(contenders)}  # the first transport's
     views = view.by_workload
     raw: dict[str, dict[str, RawOutput]] = {}
     for each in views:

@@ -171,7 +171,7 @@ def time_left(run: RunProgress) -> str | None:
         return None
     if isinstance(stopping, Settle):
         return f"at most {_duration(stopping.budget_s - elapsed_s)}"
-    planned = run.contenders * len(run.protocol.levels) * stopping.repetitions
+    planned = run.contenders * run.protocol.levels_each * stopping.repetitions
     if not run.trials or planned < run.trials:
         return None
     return f"about {_duration(elapsed_s * (planned / run.trials - 1))}"

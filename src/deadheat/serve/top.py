@@ -13,6 +13,7 @@ WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
 LEFT, RIGHT, BARS = 64, 1136, 400
 ROWS, ROW = 9, 42
 WHISKER = 3.0
+LONGEST = 116  # characters of a line below
 MOST = 1.25  # the share at the right end; a longer interval is cut
 
 
@@ -60,8 +61,8 @@ def draw_top(edition: Edition) -> str | None:
         f"{newest.started_at:%Y-%m-%d}, {newest.machine}",
     ]
     for i, line in enumerate(lines):
-        shown = textwrap.shorten(one_line(line, 130), 130)
+        shown = textwrap.shorten(one_line(line), LONGEST, placeholder=" ...")
         parts.append(
-            svg.text(LEFT, HEIGHT - 56 + 26 * i, shown, fill=svg.MUTED, size=19, longest=130)
+            svg.text(LEFT, HEIGHT - 56 + 26 * i, shown, fill=svg.MUTED, size=19, longest=LONGEST)
         )
     return svg.document(HEIGHT, heading, parts, WIDTH)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.errors import StoreError
 from deadheat.inflate import parse
 from deadheat.protocol import StoredProtocol, protocol_of
@@ -13,6 +14,7 @@ from deadheat.store.parsing import parsed
 from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
+from deadheat.workload import over
 
 VALID = f"""trial.state = 'ok' AND NOT EXISTS (
     SELECT 1 FROM gate
@@ -63,7 +65,7 @@ VALID_RATES = f"""
            trial.rate_per_s, json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
-    WHERE contender.name = ? AND trial.kind = 'measure' AND {VALID}
+    WHERE contender.name IN (?, ?, ?, ?) AND trial.kind = 'measure' AND {VALID}
     ORDER BY run.started_at, run.rowid, trial.workload, trial.connections
 """
 
@@ -200,7 +202,10 @@ def contender_names(store: Store) -> Mapping[str, list[str]]:
 
 
 def valid_rates(store: Store, contender: str) -> list[ValidRate]:
-    """Every valid trial of a contender in closed loop, by the time of its run, then by level."""
+    """Every valid trial of a contender in closed loop, by the time of its run, then by level.
+
+    It has a name of its own over each transport.
+    """
     return [
         ValidRate(
             **row
@@ -209,7 +214,7 @@ def valid_rates(store: Store, contender: str) -> list[ValidRate]:
                 "imported": bool(row["imported"]),
             }
         )
-        for row in store.rows(VALID_RATES, contender)
+        for row in store.rows(VALID_RATES, *(over(contender, each) for each in TRANSPORTS))
     ]
 
 

@@ -5,10 +5,19 @@ from pathlib import Path
 
 from deadheat.catalog import file_fault, layered, layered_names, read_toml
 from deadheat.errors import UsageFault
-from deadheat.workload.model import HELLO, Level, Workload
+from deadheat.workload.model import HELLO, Level, Workload, over, parts_of
 from deadheat.workload.sample import SampleRequest
 
-__all__ = ["HELLO", "Level", "SampleRequest", "Workload", "load_workload", "workload_names"]
+__all__ = [
+    "HELLO",
+    "Level",
+    "SampleRequest",
+    "Workload",
+    "load_workload",
+    "over",
+    "parts_of",
+    "workload_names",
+]
 
 
 def workload_names(root: Path) -> list[str]:

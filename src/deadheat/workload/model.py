@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat import numbers
-from deadheat.catalog.manifest import Name, Strict, Text, Texts
+from deadheat.catalog.manifest import HTTP, TRANSPORTS, Name, Strict, Text, Texts, Transport
 from deadheat.workload.sample import SampleRequest
 
 HELLO = "hello"
@@ -30,9 +30,27 @@ Values = Mapping[str, str]
 BODY_SHOWN_CHARS = 400
 
 
+def over(name: str, transport: Transport) -> str:
+    """The name of a workload or a contender over a transport, such as `hello:https`.
+
+    Over plain HTTP it is its own.
+    """
+    return name if transport == HTTP else f"{name}:{transport}"
+
+
+def parts_of(name: str) -> tuple[str, Transport]:
+    """The name without its transport, and the transport: what `over` joined."""
+    before, _, after = name.rpartition(":")
+    transport = next((each for each in TRANSPORTS if each == after and before), HTTP)
+    return (name, HTTP) if transport == HTTP else (before, transport)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Level:
-    """Levels order by workload, then by connections, then by the offered rate; 0: closed loop."""
+    """Levels order by workload, then by connections, then by the offered rate; 0: closed loop.
+
+    A workload over another transport than plain HTTP is named with it, such as `hello:https`.
+    """
 
     workload: str
     connections: int

@@ -7,7 +7,7 @@ from typing import Self
 from deadheat.host import Completed, Sample
 from deadheat.host.cpu_time import CpuTime, busy_khz, cpu_time
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.measure.contender import NULL_SERVER, Contender
+from deadheat.measure.contender import Contender
 from deadheat.measure.world import Link, World
 from deadheat.store import Gate, Unit
 
@@ -73,7 +73,7 @@ class Evidence:
             cpus=cpus,
             beside=beside,
             ceiling_per_s=ceiling_per_s,
-            probes_client=contender.name == NULL_SERVER,
+            probes_client=contender.is_null_server,
             clock_khz=busy_khz(samples, world.server_cpus),
             clock_khz_max=clock_khz_max,
             workers_gone=workers_gone,

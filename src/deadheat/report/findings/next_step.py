@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from deadheat import numbers
+from deadheat.catalog.manifest import HTTP, HTTP2, OVER_TLS
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.stats.ranking.ranks import Pair
 from deadheat.store.run_argument import short_id
+from deadheat.workload import parts_of
 
 HOUR_S = 3600.0
 MINUTE_S = 60.0
@@ -201,8 +203,13 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
     kept = _kept(view, KEPT, FLAGS)
-    workload = ["--workload", view.workload] if "--workload" in " ".join(view.command) else []
-    return shlex.join(["deadheat", "run", *servers, *workload, *kept, *options])
+    name, transport = parts_of(view.workload)
+    what = ["--workload", name] if "--workload" in " ".join(view.command) else []
+    if transport != HTTP:
+        what += ["--transport", transport]
+        what += _kept(view, ("--streams",)) if transport in HTTP2 else []
+        what += _kept(view, ("--tls-key",)) if transport in OVER_TLS else []
+    return shlex.join(["deadheat", "run", *servers, *what, *kept, *options])
 
 
 def settled_anew(view: RunView, names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
+from deadheat.report.findings.transports import TransportCost, cost_sentences, transport_costs
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare, signs
@@ -93,6 +94,7 @@ class Profile:
     levels: tuple[Level, ...]
     rows: tuple[ProfileRow, ...]
     predictions: tuple[Prediction, ...]
+    transports: tuple[TransportCost, ...]
 
 
 def profile(view: RunView) -> Profile | None:
@@ -136,11 +138,17 @@ def _profile(view: RunView) -> Profile | None:
             for workload in analyses
             if workload != by
         ),
+        transports=tuple(
+            transport_costs(
+                view.by_workload, {name: level.connections for name, level in mains.items()}
+            )
+        ),
     )
 
 
 def sentences(overview: Profile) -> Iterator[str]:
-    """How well hello predicts each workload, and what moves most, in sentences."""
+    """What transports cost, how well hello predicts each workload, and what moves most."""
+    yield from cost_sentences(overview.transports)
     for each in overview.predictions:
         yield from each.text
 

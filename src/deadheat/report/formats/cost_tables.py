@@ -1,4 +1,4 @@
-"""The tables of what servers cost: at common offered rates, and their footprint."""
+"""Tables of what servers cost: at common offered rates, over transports, and their footprint."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,8 +7,11 @@ from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
 from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint, is_read
+from deadheat.report.findings.transports import TransportCost
 from deadheat.report.formats.tables import NAME_MAX, Column, column
 from deadheat.report.model.view import RunView
+
+TRANSPORTS_COST = "What transports cost"
 
 
 def rate_tables(view: RunView) -> list[tuple[str, list[Column]]]:
@@ -147,3 +150,31 @@ def _idle_at(row: Footprint, connections: int) -> str:
 
 def _count(number: int | None) -> str:
     return numbers.NONE if number is None else f"{number:,}"
+
+
+def transport_columns(costs: Sequence[TransportCost]) -> list[Column]:
+    """A row for each server, workload and transport; no columns for a run over one."""
+    if not costs:
+        return []
+    return [
+        column(costs, "server", lambda cost: one_line(cost.name, NAME_MAX), False),
+        column(costs, "workload", lambda cost: one_line(cost.workload, NAME_MAX), False),
+        column(costs, "beside", lambda cost: one_line(cost.by, NAME_MAX), False),
+        column(costs, "rate, % of that\n[95 %]", _transport_rate, False),
+        column(costs, "CPU µs/req more\n[95 %]", _transport_cpu, False),
+        column(costs, "p99 ms\nthere", lambda c: numbers.milliseconds(c.service_us_p99_by)),
+        column(costs, "p99 ms\nhere", lambda c: numbers.milliseconds(c.service_us_p99)),
+    ]
+
+
+def _transport_rate(cost: TransportCost) -> str:
+    return numbers.of_leader(cost.rate_ratio, cost.rate_ratio_low, cost.rate_ratio_high)
+
+
+def _transport_cpu(cost: TransportCost) -> str:
+    if cost.cpu_us_more is None:
+        return numbers.NONE
+    low, high = cost.cpu_us_more_low, cost.cpu_us_more_high
+    if low is None or high is None:
+        return f"{cost.cpu_us_more:+,.1f} {numbers.UNKNOWN}"
+    return f"{cost.cpu_us_more:+,.1f} [{low:+,.1f}, {high:+,.1f}]"

@@ -12,6 +12,7 @@ from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
+from deadheat.report.findings.transports import TransportCost
 from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.rows import Explained, PerRequest
@@ -413,6 +414,8 @@ class ProfilePart(Part):
 
     rows: tuple[ProfileRow, ...]
     predictions: tuple[Prediction, ...]
+    transports: tuple[TransportCost, ...]
+    """What a transport costs; empty for a run over one."""
 
 
 class CautionPart(Part):

@@ -26,7 +26,13 @@ from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
-from deadheat.report.formats.cost_tables import FOOTPRINT_NOTE, footprint_columns, rate_tables
+from deadheat.report.formats.cost_tables import (
+    FOOTPRINT_NOTE,
+    TRANSPORTS_COST,
+    footprint_columns,
+    rate_tables,
+    transport_columns,
+)
 from deadheat.report.formats.explained import (
     TITLE,
     explanation_columns,
@@ -140,6 +146,11 @@ def _profile(
     for page in pages(profile_columns(overview), width)[0]:
         yield _TextTable(page, None)
         yield Text()
+    if columns := transport_columns(overview.transports):
+        yield Text(f"{TRANSPORTS_COST}\n", style="bold")
+        for page in pages(columns, width)[0]:
+            yield _TextTable(page, None)
+            yield Text()
     yield from (Text(one_line(line)) for line in predictions(overview))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from deadheat.campaign.explain import EXPLAIN
 from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
 from deadheat.campaign.trials import HALF_LOAD
-from deadheat.catalog.manifest import ended_support
+from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import (
@@ -34,7 +34,7 @@ from deadheat.store.rows import (
     StoredInstance,
     StoredTrial,
 )
-from deadheat.workload import HELLO
+from deadheat.workload import HELLO, parts_of
 
 WORKLOADS_MAX = 40
 SKEW = "skew_us"
@@ -153,16 +153,20 @@ def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
 def _contenders(
     run: StoredRun, of_workload: Sequence[StoredTrial], workload: str, facts: Facts, whole: bool
 ) -> list[ContenderView]:
-    """Those that answer the workload, as far as their manifests say."""
+    """Those that answer the workload over its transport, as far as their manifests say.
+
+    They have their names without it: a contender is one for each transport.
+    """
+    name, transport = parts_of(workload)
     trials = grouped(of_workload, lambda trial: trial.contender_id)
     outputs = _outputs(run, trials) if whole else {}
     builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
     instances = grouped(run.instances, lambda instance: instance.contender_id)
     return [
         ContenderView(
-            name=row.name,
-            server=row.server,
-            setting=row.setting,
+            name=parts_of(row.name)[0],
+            server=parts_of(row.server)[0],
+            setting="default" if row.setting in TRANSPORTS else row.setting,
             label=row.label,
             role=row.role,
             workers=row.workers,
@@ -186,7 +190,11 @@ def _contenders(
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
-        if trials[row.id] or row.role == "control" or workload in _answered(row, workload)
+        if trials[row.id]
+        or (
+            parts_of(row.name)[1] == transport
+            and (row.role == "control" or name in _answered(row, name))
+        )
     ]
 
 

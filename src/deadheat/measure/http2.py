@@ -1,0 +1,108 @@
+"""Checks of a server over HTTP/2: the load engine asks, and compares each answer."""
+
+from collections.abc import Iterator, Sequence
+
+from deadheat.errors import DeadheatError
+from deadheat.host import ProcessSpec
+from deadheat.load import LoadSpec
+from deadheat.load.engine import PREFLIGHT
+from deadheat.measure.contender import Contender
+from deadheat.measure.verify import BODY, Behavior
+from deadheat.measure.world import World
+from deadheat.workload import HELLO, Workload
+from deadheat.workload.model import Expect, Request, VerificationRequest
+
+ASKED_S = 0.02  # of a check: each template is requested at least once
+
+
+def ready_request(contender: Contender, path: str) -> Request:
+    """The request that shows whether it is ready; of the user's own, only the status counts."""
+    if (sample := contender.sample) is not None:
+        return Request(
+            method=sample.method,
+            path=sample.path,
+            headers=dict(sample.headers),
+            body=sample.body.decode() or None,
+            expect=Expect(status=sample.status),
+        )
+    right = Expect(media_type=contender.media_type, body=BODY.decode())
+    return Request(path=path, expect=Expect() if contender.any_body else right)
+
+
+def http2_fault(
+    world: World, url: str, trust: Sequence[str], request: Request, timeout_s: float
+) -> str | None:
+    """What is wrong with the answers to a request without variables; None if all are right."""
+    about = "one request of a check"
+    return _fault(
+        world, url, trust, Workload(name=HELLO, about=about, requests=(request,)), timeout_s
+    )
+
+
+def http2_workload_fault(
+    world: World, url: str, trust: Sequence[str], workload: Workload, timeout_s: float
+) -> str | None:
+    """The first part of a workload that is answered wrong, and how; None if none is.
+
+    The least time of an answer (`expect.after_ms`) is not checked.
+    """
+    for about, part in _parts(workload):
+        if (fault := _fault(world, url, trust, part, timeout_s)) is not None:
+            return f"workload {workload.name}, {about}: {fault}"
+    return None
+
+
+def behavior_over_http2(fault: str | None, media_type: str) -> Behavior:
+    """What is known of a server that was asked over HTTP/2: whether its answer is right."""
+    right = fault is None
+    return Behavior(
+        status=200 if right else None,
+        media_type=media_type if right else None,
+        body_bytes=None,
+        framing="frames",
+        head_bytes=None,
+        date=False,
+        server_header=None,
+        keep_alive=None,
+        close_honored=None,
+        http_1_0=None,
+        head=None,
+        pipelined=None,
+        unknown_path=None,
+        fault=fault,
+    )
+
+
+def _parts(workload: Workload) -> Iterator[tuple[str, Workload]]:
+    """As loaded, then each check alone."""
+    yield "as loaded", workload
+    for check in workload.checks:
+        yield check.about, _of_check(workload, check)
+
+
+def _of_check(workload: Workload, check: VerificationRequest) -> Workload:
+    request = Request(**{name: getattr(check, name) for name in Request.model_fields})
+    variables = {**workload.variables, **check.variables}
+    changes = {"requests": (request,), "variables": variables, "checks": (), "draws": 1}
+    return workload.model_copy(update=changes)
+
+
+def _fault(
+    world: World, url: str, trust: Sequence[str], workload: Workload, timeout_s: float
+) -> str | None:
+    spec = LoadSpec(
+        url=url,
+        connections=1,
+        duration_s=ASKED_S,
+        timeout_s=timeout_s,
+        workload=workload.for_engine(),
+        arguments=trust,
+        http2_streams=1,
+    )
+    engine, host = world.server_engine, world.server_host
+    try:
+        completed = host.run(ProcessSpec(tuple(engine.command(spec))), spec.limit_s)
+        result = engine.parse(spec, completed, world.engine_version)
+    except DeadheatError as error:
+        return str(error).removeprefix(PREFLIGHT)
+    return result.errors_text or None

@@ -1,0 +1,73 @@
+"""Reports of a race over several transports."""
+
+import pytest
+
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.next_step import run_anew
+from deadheat.report.findings.profile import Profile, profile, sentences
+from deadheat.report.formats import markdown
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
+from tests.report.made import SETTLE, made_run
+
+PROTOCOL = {**SETTLE, "transports": ["http", "https"], "streams": 1}
+RATES = {
+    "hello": {"a": 5000.0, "b": 4000.0, "c": 3000.0},
+    "hello:https": {"a:https": 2500.0, "b:https": 3000.0},
+}
+CPU_US = {"hello": 10.0, "hello:https": 14.5}
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
+    run = made_run(tmp_path_factory.mktemp("transports") / "runs.sqlite", protocol=PROTOCOL)
+    manifest = {"language": "Go", "framework": "net/http", "workloads": ["hello"]}
+    for workload, rates in RATES.items():
+        for name in rates:
+            run.contender(name, manifest=manifest)
+        run.race(rates, workload=workload, server_cpu_us_per_request=CPU_US[workload])
+    run.end()
+    return load_view(run.store, run.run_id, whole=True)
+
+
+def overview(view: RunView) -> Profile:
+    made = profile(view)
+    assert made is not None
+    return made
+
+
+def test_each_transport_has_a_ranking_with_the_names_of_the_servers(view: RunView) -> None:
+    orders = {
+        each.workload: [standing.name for standing in analyze(each).main.standings]
+        for each in view.by_workload
+    }
+    assert orders == {"hello": ["a", "b", "c"], "hello:https": ["b", "a"]}
+
+
+def test_what_a_transport_costs_has_intervals_over_the_starts(view: RunView) -> None:
+    costs = {cost.name: cost for cost in overview(view).transports}
+    assert list(costs) == ["a", "b"], "c speaks plain HTTP alone"
+    cost = costs["a"]
+    assert (cost.workload, cost.by) == ("hello:https", "hello")
+    low, high = cost.rate_ratio_low, cost.rate_ratio_high
+    assert cost.rate_ratio == pytest.approx(0.5, rel=0.05)
+    assert low is not None
+    assert high is not None
+    assert cost.rate_ratio is not None
+    assert low <= cost.rate_ratio <= high
+    assert cost.cpu_us_more == pytest.approx(4.5)
+
+
+def test_the_next_step_names_the_transport(view: RunView) -> None:
+    secured = view.on("hello:https")
+    assert [each.setting for each in secured.contenders] == ["default", "default"]
+    command = run_anew(secured, ["a", "b"], [])
+    assert command.endswith("run a b --transport https"), command
+
+
+def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView) -> None:
+    first, *others = sentences(overview(view))
+    assert first.startswith("hello:https has ")
+    assert "of the rate of hello and takes 4.5 µs more CPU time (medians of 2 servers)" in first
+    assert any("hello predicts hello:https with tau-b" in text for text in others)
+    assert "What transports cost" in markdown.write(view, analyze(view))
