@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from deadheat.build.leftovers import make_room
 from deadheat.build.prepare import prepare
 from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_for_builds
 from deadheat.catalog import Catalog, Selection, Server, selection
-from deadheat.catalog.manifest import HTTP, Transport
+from deadheat.catalog.manifest import HTTP, TRANSPORTS, Transport
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
@@ -160,6 +161,11 @@ def command(
         )
     settings = ["default" if each == HTTP else each for each in transports or (setting,)]
     chosen = list(_selections(matching, settings, every_setting)) if not strict else []
+    if transports and matching and not (chosen or strict):
+        raise DeadheatError(
+            f"--transport {','.join(transports)}: none of the chosen servers speaks it",
+            "`deadheat list --json` shows the transports of each server",
+        )
     taken = {each.name for each in chosen}
     extra, own_workloads = _own(own, workload, transports, servers_catalog.root, taken)
     limited = {"--strict": strict, "--freeze": freeze, "--page": page}
@@ -241,10 +247,17 @@ def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
 def _selections(
     servers: Iterable[Server], settings: Sequence[str], every: bool
 ) -> Iterator[Selection]:
+    without: defaultdict[str, list[str]] = defaultdict(list)
     for server in servers:
-        own = ("default", *server.manifest.settings, *server.manifest.transports)
+        transports = server.manifest.transports
+        own = ("default", *server.manifest.settings, *transports)
         for name in own if every else settings:
-            yield selection(server, name)
+            if name in TRANSPORTS and name not in transports:
+                without[name].append(server.name)
+            else:
+                yield selection(server, name)
+    for name, lacking in without.items():
+        echo(f"left out, without {name}: {', '.join(lacking)}", fg="yellow", err=True)
 
 
 def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workload]:

@@ -1,5 +1,6 @@
 """Checks of a server over HTTP/2: the load engine asks, and compares each answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from deadheat.errors import DeadheatError
@@ -7,7 +8,7 @@ from deadheat.host import ProcessSpec
 from deadheat.load import LoadSpec
 from deadheat.load.engine import PREFLIGHT
 from deadheat.measure.contender import Contender
-from deadheat.measure.verify import BODY, Behavior
+from deadheat.measure.verify import BODY, UNKNOWN_PATH, Behavior
 from deadheat.measure.world import World
 from deadheat.workload import HELLO, Workload
 from deadheat.workload.model import Expect, Request, VerificationRequest
@@ -52,8 +53,22 @@ def http2_workload_fault(
     return None
 
 
-def behavior_over_http2(fault: str | None, media_type: str) -> Behavior:
-    """What is known of a server that was asked over HTTP/2: whether its answer is right."""
+def unknown_path_status(
+    world: World, url: str, trust: Sequence[str], timeout_s: float
+) -> int | None:
+    """The status of an unknown path over HTTP/2; None if it is not known."""
+    request = Request(path=UNKNOWN_PATH, expect=Expect(status=404))
+    fault = http2_fault(world, url, trust, request, timeout_s)
+    if fault is None:
+        return 404
+    status = re.search(r"\bstatus (\d{3}), expected 404", fault)
+    return int(status[1]) if status else None
+
+
+def behavior_over_http2(
+    fault: str | None, media_type: str, unknown_path: int | None = None
+) -> Behavior:
+    """What is known over HTTP/2: whether the answer is right, and that to an unknown path."""
     right = fault is None
     return Behavior(
         status=200 if right else None,
@@ -68,7 +83,7 @@ def behavior_over_http2(fault: str | None, media_type: str) -> Behavior:
         http_1_0=None,
         head=None,
         pipelined=None,
-        unknown_path=None,
+        unknown_path=unknown_path,
         fault=fault,
     )
 

@@ -12,6 +12,7 @@ from deadheat.measure.http2 import (
     http2_fault,
     http2_workload_fault,
     ready_request,
+    unknown_path_status,
 )
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
@@ -343,7 +344,9 @@ def behavior_of(world: World, instance: Instance, deadline_s: float) -> Behavior
     contender = instance.contender
     if contender.speaks_http2:
         fault = fault_over_http2(world, instance, deadline_s)
-        return behavior_over_http2(fault, contender.media_type)
+        url = ServerUrl.parse(instance.url).base
+        unknown_path = unknown_path_status(world, url, instance.trust, deadline_s)
+        return behavior_over_http2(fault, contender.media_type, unknown_path)
     path = contender.sample.path if contender.sample else instance.path
     return verify(
         world.server_host, instance.address, contender.media_type, path=path, deadline_s=deadline_s

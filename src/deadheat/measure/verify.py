@@ -14,6 +14,7 @@ from deadheat.workload import SampleRequest, Workload
 
 BODY = b"Hello, World!"
 CLOSE = "Connection: close\r\n"
+UNKNOWN_PATH = "/deadheat-no-such-path"
 SILENCE_S = 0.3
 PATIENCE_S = 5.0  # silence after which a server counts as not answering
 DEADLINE_S = 30.0  # of one exchange, silent or not
@@ -71,7 +72,7 @@ def verify(
     http_1_0 = send(_request(path=path, version="HTTP/1.0"))
     head = send(_request(CLOSE, method="HEAD", path=path), "HEAD")
     pair = send(_request(path=path) + last)
-    unknown = send(_request(CLOSE, path="/deadheat-no-such-path"))
+    unknown = send(_request(CLOSE, path=UNKNOWN_PATH))
     first = plain.first
     return Behavior(
         status=first.status if first else None,

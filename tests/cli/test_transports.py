@@ -1,0 +1,124 @@
+"""Commands over several transports, with a server of a catalog that speaks all of them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
+from tests.servers.contenders import CATALOG
+
+MANIFEST = """
+name = "nulls"
+language = "Rust"
+framework = "null server"
+kind = "server"
+homepage = "https://example.org"
+
+[version]
+command = ["deadheat-load", "--version"]
+
+[start]
+command = ["deadheat-load", "--bind", "{host}", "--null-server", "{port}"]
+worker = "none"
+keep_alive = true
+connection_close = "closes"
+backlog = "system"
+
+[transports.https]
+command = [
+    "deadheat-load", "--bind", "{host}", "--null-server", "{port}",
+    "--cert", "{cert}", "--key", "{key}",
+]
+
+[transports.h2]
+
+[transports.h2c]
+"""
+RACE = """
+name = "race"
+about = "A few short blocks."
+kind = "slices"
+connections = [2]
+duration_s = 0.1
+
+[slices]
+rounds = 2
+control_every = 2
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+repetitions = 2
+"""
+
+
+@pytest.fixture
+def deadheat(deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deadheat:
+    catalog = tmp_path / "catalog"
+    shutil.copytree(CATALOG / "servers" / "hello", catalog / "servers" / "hello")
+    shutil.copytree(CATALOG / "recipes", catalog / "recipes", symlinks=True)
+    (catalog / "servers" / "nulls").mkdir()
+    (catalog / "servers" / "nulls" / "server.toml").write_text(MANIFEST)
+    (catalog / "race.toml").write_text(RACE)
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(catalog))
+    return deadheat
+
+
+def test_a_server_races_on_each_transport_that_its_manifest_names(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", "http,https,h2")
+    ended = deadheat("run", "hello", "nulls", *race, "--json")
+    assert ended.ran, ended.err
+    assert "left out, without hello:https: hello" in ended.err
+    report = json.loads(ended.out)
+    assert report["run"]["workloads"] == ["hello", "hello:https", "hello:h2"]
+    levels = {each["name"]: len(each["levels"]) for each in report["contenders"]}
+    assert levels == {"hello": 1, "nulls": 3, "null-server": 3, "reference": 3}
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        names = [row["name"] for row in store.rows("SELECT name FROM contender ORDER BY id")]
+    assert names[:4] == ["hello", "nulls", "nulls:https", "nulls:h2"]
+    assert {"null-server", "null-server:https", "reference:h2"} <= set(names)
+    shown = deadheat("compare", report["run"]["id"], report["run"]["id"])
+    assert shown.code == 0, shown.err
+
+
+def test_verify_tries_each_transport(deadheat: Deadheat) -> None:
+    """The null server answers every path, which the catalog's rules forbid."""
+    ended = deadheat("verify", "nulls", "hello", "--transport", "https,h2c")
+    fault = "expected an error for an unknown path, such as 404, got 200"
+    for name in ("nulls:https", "nulls:h2c"):
+        assert f"FAIL {name}: {fault}" in ended.out, ended.out + ended.err
+    assert "left out, without h2c: hello" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "symptom"),
+    [
+        (("run", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
+        (("verify", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
+        (("run", "nulls", "--setting", "h2"), "--setting h2: it is a transport"),
+        (("run", "nulls", "--transport", "http,tls"), "'http,tls': expected http, https, h2 or"),
+        (("run", "nulls", "--streams", "3"), "expected the transport h2 or h2c"),
+        (("run", "nulls", "--tls-key", "rsa"), "expected the transport https or h2"),
+        (
+            ("run", "nulls", "--transport", "h2", "--streams", "3", "--close"),
+            "a connection per request has one stream",
+        ),
+        (
+            ("run", "nulls", "--transport", "https", "--protocol", "woo-2016"),
+            "a replay has plain HTTP",
+        ),
+    ],
+)
+def test_transports_that_cannot_be_are_refused(
+    deadheat: Deadheat, words: tuple[str, ...], symptom: str
+) -> None:
+    ended = deadheat(*words)
+    assert ended.code == 2, ended.out
+    assert symptom in ended.err
