@@ -74,6 +74,18 @@ class Spread:
     measured: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    """What the board says after a part: `open_pairs` are neighbors that are undecided, in order.
+
+    A pair is its workload, the faster server and the slower one.
+    """
+
+    separates: str
+    open_pairs: tuple[tuple[str, str, str], ...]
+    spread: Spread
+
+
 def done_of(
     racers: Mapping[str, Racer], raced: Sequence[RacedContender], protocol: SliceProtocol
 ) -> dict[str, frozenset[str]]:
