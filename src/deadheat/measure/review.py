@@ -107,8 +107,8 @@ def folder_checks(server: Server, version: str | None) -> Iterator[Check]:
     if "page" in manifest.workloads:
         by_hand = [name for name, text in code.items() if "&lt;" in text]
         noted = any("no template engine" in note for note in manifest.notes)
-        found = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
-        yield Check("template", noted or not by_hand, found + (", as a note says" * noted))
+        escaping = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
+        yield Check("template", noted or not by_hand, escaping + (", as a note says" * noted))
     ended = ended_support(manifest.support, version, datetime.date.today())
     for line, until in ended.items():
         yield Check("support", None, f"{line} ended on {until}")

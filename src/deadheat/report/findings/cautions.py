@@ -296,12 +296,14 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
         for name, gates in gates_of.items():
             for gate in gates:
                 cases[gate.code].append((name, connections, gate))
-    for code, found in cases.items():
+    for code, failures in cases.items():
         what, to_do = GATE_WORDS[code]
-        at = [f"{name} at {connections:,} connections" for name, connections, _ in found]
-        names = tuple(dict.fromkeys(name for name, _, _ in found))
-        worst = max((gate for _, _, gate in found), key=_excess)
-        bounds = "its rate is a lower bound" if len(found) == 1 else "their rates are lower bounds"
+        at = [f"{name} at {connections:,} connections" for name, connections, _ in failures]
+        names = tuple(dict.fromkeys(name for name, _, _ in failures))
+        worst = max((gate for _, _, gate in failures), key=_excess)
+        bounds = (
+            "its rate is a lower bound" if len(failures) == 1 else "their rates are lower bounds"
+        )
         text = f"{what} with {_names(at)}, so {bounds} ({_reading_of(worst)})"
         yield Caution(code, names, text, worst.advice, f"{what} with {_names(names)}: {to_do}")
 

@@ -143,15 +143,15 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
     known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
     places = range(len(known))
     pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
-    found = []
+    ordered = []
     for low, high in pairs:
         (less, less_parts), (more, more_parts) = known[low], known[high]
         sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
         user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
         sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
         bounds = map(TimeInterval.of, (user, system, difference(sums[0], sums[1], ALPHA)))
-        found.append(Gap.between(more.name, less.name, *bounds))
-    return tuple(found)
+        ordered.append(Gap.between(more.name, less.name, *bounds))
+    return tuple(ordered)
 
 
 def by_instance(contender: ContenderView) -> list[tuple[float, float]]:
@@ -198,7 +198,7 @@ def signs(view: RunView) -> tuple[Sign, ...]:
 
 
 def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, str]]:
-    cell, found = cell_of(contender), contender.explained
+    cell, counts = cell_of(contender), contender.explained
     parts = cell.per_request or PerRequest()
     started = [
         text for start in contender.starts for text in (*start.command, start.log_tail or "")
@@ -231,7 +231,7 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             "waits for a delayed acknowledgment before its second packet",
             "set TCP_NODELAY, or write the response with one call",
         )
-    backlog = found.backlog if found is not None else None
+    backlog = counts.backlog if counts is not None else None
     if backlog is not None and backlog < cell.connections:
         yield (
             "short_backlog",
@@ -239,8 +239,8 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             f"give listen() a backlog of {max(1024, cell.connections):,}, and the kernel: "
             "sudo sysctl -w net.core.somaxconn=4096",
         )
-    accepts = sum((found.calls or {}).get(name, 0.0) for name in ACCEPTS) if found else 0.0
-    waits = sum((found.calls or {}).get(name, 0.0) for name in WAITS) if found else 0.0
+    calls = (counts.calls if counts else None) or {}
+    accepts, waits = (sum(calls.get(name, 0.0) for name in names) for names in (ACCEPTS, WAITS))
     if accepts >= 0.5 and waits >= ONE_BY_ONE_MIN * accepts:
         yield (
             "accept_one",
@@ -287,13 +287,13 @@ def frames_text(contender: ContenderView, most: int = 5) -> str | None:
 def slowed_text(view: RunView) -> str | None:
     """That strace slows servers down, with the share of their rates that is left."""
     shares = [
-        (each.name, found.traced_rate_per_s / found.rate_per_s)
+        counts.traced_rate_per_s / counts.rate_per_s
         for each in explained(view)
-        if (found := each.explained) is not None and found.rate_per_s and found.traced_rate_per_s
+        if (counts := each.explained) and counts.rate_per_s and counts.traced_rate_per_s
     ]
     if not shares:
         return None
-    low, high = min(share for _, share in shares), max(share for _, share in shares)
+    low, high = min(shares), max(shares)
     left = (
         numbers.percent(low, 0)
         if low == high
