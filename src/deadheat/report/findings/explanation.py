@@ -48,6 +48,12 @@ DELAYED_ACK_US = (36_000, 60_000)  # Linux delays an acknowledgment by 40 ms
 IDLE_SHARE_MAX = 0.5
 DISTURBED = {*OF_THE_MACHINE, "client_wait"}  # gates
 ONE_BY_ONE_MIN = 0.9  # waits for each accept
+COLLECTOR = re.compile(  # a thread, which comes first in a stack, or a function
+    r"^(?:GC Thread|G1 |ZWorker|Shenandoah)|\bgcBgMarkWorker|\bgcAssistAlloc|\bbgsweep\b"
+    r"|\bHeap::[Cc]ollect|\bMinorGCJob\b|\bConcurrentMarking\b|\bgc_collect_main\b"
+    r"|(?:garbage_collect|collect_garbage)(?:;|$)"
+)
+COLLECTOR_SHARE_MIN, SAMPLES_MIN = 0.2, 100  # of the samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +253,27 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             f"it waits {waits / accepts:.1f} times for each connection that it accepts",
             "accept until EAGAIN after each wait, or keep connections alive",
         )
+    share = collector_share(contender)
+    if share is not None and share >= COLLECTOR_SHARE_MIN:
+        yield (
+            "garbage_collector",
+            f"its garbage collector takes {numbers.percent(share, 0)} of its CPU time",
+            "give its heap more memory (GOGC, -Xmx, --max-semi-space-size), or allocate less for "
+            "each request",
+        )
+    if contender.ended:
+        days = ", ".join(f"{one_line(line)} until {day}" for line, day in contender.ended.items())
+        text = f"its release line was past the end of support when it ran ({days})"
+        yield "end_of_life", text, "move to a release line that its project supports"
+
+
+def collector_share(contender: ContenderView) -> float | None:
+    """The share of perf's samples in a garbage collector; None with too few samples."""
+    total = sum(contender.stacks.values())
+    if total < SAMPLES_MIN:
+        return None
+    inside = sum(n for stack, n in contender.stacks.items() if COLLECTOR.search(stack))
+    return inside / total
 
 
 def calls_text(contender: ContenderView) -> str | None:
