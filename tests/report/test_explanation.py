@@ -200,5 +200,5 @@ def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
 
 def test_what_no_run_wrote_names_the_trial(tmp_path: Path) -> None:
     run = explained(tmp_path, {"a": (20.0, 10.0)}, counted={"calls": "many"})
-    with pytest.raises(StoreError, match="explained of trial"):
+    with pytest.raises(StoreError, match="result of trial"):
         load_view(run.store, run.run_id)

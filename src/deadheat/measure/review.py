@@ -22,8 +22,9 @@ from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import RETRY_S, load_server, short_load
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import backlog_reading
-from deadheat.measure.verify import BODY, Behavior, fault_of, first_answer, verify
+from deadheat.measure.verify import BODY, fault_of, first_answer, verify
 from deadheat.measure.world import World
+from deadheat.store.json_columns import Behavior
 
 CONNECTIONS = 100
 FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and unicorn (60 s)

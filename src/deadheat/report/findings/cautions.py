@@ -388,16 +388,16 @@ def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
 def _unsteady(contender: ContenderView) -> Iterator[Affected]:
     """Starts without a steady state, or with trouble during warm-up."""
     checks = [start.steady for start in contender.starts if start.steady]
-    troubled = [steady for steady in checks if steady.get("trouble")]
+    troubled = [steady for steady in checks if steady.trouble]
     if troubled:
-        reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
+        reasons = listing(list(dict.fromkeys(str(steady.trouble) for steady in troubled)))
         detail = f"{reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
         yield Affected(contender.name, detail)
 
 
 def _cut_logs(contender: ContenderView) -> Iterator[Affected]:
     """Logs of which the middle was dropped, because the server wrote more than the limit."""
-    cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
+    cuts = [start.ended.log_cut_bytes or 0 if start.ended else 0 for start in contender.starts]
     if any(cuts):
         dropped = f"{numbers.mebibytes(sum(cuts))} MiB"
         starts = f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"

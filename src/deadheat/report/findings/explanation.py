@@ -19,7 +19,7 @@ from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.change import MeanDifference, difference
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
@@ -213,8 +213,7 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
         yield "debug", f"it runs in debug mode ({match[0]})", "start it as in production"
     if any(len(LOGGED.findall(text)) >= LOGGED_LINES for text in started):
         yield "access_log", "it writes a line for each request", "switch the access log off"
-    keeps = [(start.behavior or {}).get("keep_alive") for start in contender.starts]
-    if False in keeps:
+    if any(start.behavior and start.behavior.keep_alive is False for start in contender.starts):
         yield (
             "no_keep_alive",
             "it closes the connection after each response",

@@ -13,7 +13,7 @@ from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 
 CONTENDER = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
 PER_REQUEST = tuple(f"{each.name}_per_request" for each in fields(PerRequest))
