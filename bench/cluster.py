@@ -31,6 +31,7 @@ from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.ranking.host_pairs import HostPairRun, fit_host_pairs
 from deadheat.store.bundle import open_bundle
+from deadheat.store.json_columns import WarmUp
 from deadheat.store.listing import run_ids
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -124,10 +125,9 @@ def contender_times_s(view: RunView) -> list[float]:
     for contender in (*view.contenders, *view.controls):
         loads_s = sum(trial.elapsed_s or 0.0 for trial in contender.trials)
         starts_s = sum(
-            (start.ready_s or 0.0)
-            + len((start.steady or {}).get("windows_per_s", ()))
-            * (start.steady or {}).get("window_s", 0.0)
+            (start.ready_s or 0.0) + len(warm_up.windows_per_s) * (warm_up.window_s or 0.0)
             for start in contender.starts
+            for warm_up in [start.steady or WarmUp()]
         )
         own_s.append(loads_s + starts_s)
     assert view.ended_at is not None

@@ -32,7 +32,7 @@ from bench.faulted.chain import Chain
 from bench.faulted.matrix import MOMENTS, PAGES, Fault, fewest_first
 from bench.faulted.pages import Pages
 from bench.faulted.sandbox import refusal
-from deadheat.host.standstill import STANDSTILLS
+from deadheat.campaign.run import STANDSTILLS
 
 CHAIN_LENGTH = 4
 END_S = 60.0  # before the time is over, when no fault begins any more

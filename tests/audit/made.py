@@ -7,6 +7,7 @@ from deadheat.audit.beside import Case
 from deadheat.audit.replay import Replay, ReplayedContender, ReplayedTrial
 from deadheat.protocol import AloneProtocol
 from deadheat.protocol.figures import Figure, PublishedFigures
+from deadheat.store.json_columns import Behavior
 
 Rates = Mapping[str, Sequence[float]]
 
@@ -68,7 +69,7 @@ def contender(row: str, rates: Sequence[float], **values: Any) -> ReplayedConten
         "workers": 1,
         "version": "1.0",
         "fault": None,
-        "behavior": {"keep_alive": True, "head_bytes": 100},
+        "behavior": Behavior(keep_alive=True, head_bytes=100),
         "trials": trials,
     }
     return ReplayedContender(**made | values)

@@ -10,6 +10,7 @@ from deadheat.audit.defects import FAMILIES, aggregate, counting, find_defects, 
 from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import shipped_figures
 from deadheat.report.model.evidence import Defect
+from deadheat.store.json_columns import Behavior
 from tests.audit.made import case, contender, figure, protocol, replay, trial
 
 HERE = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def test_a_clean_comparison_has_no_defects(family: Callable[[Case], Iterator[Def
 
 def test_detects_connections_closed_after_each_response() -> None:
     published = [figure("A", 400, requests=4000, errors_read=3999), figure("B", 200)]
-    contenders = [contender("A", [100]), contender("B", [50], behavior={"keep_alive": False})]
+    contenders = [contender("A", [100]), contender("B", [50], behavior=Behavior(keep_alive=False))]
     defect = only(counting.per_connection(case(contenders, published)))
     assert defect.rows == ("A", "B")
     assert "then 3,999 read errors in 4,000 requests" in defect.found
@@ -40,7 +41,7 @@ def test_detects_connections_closed_after_each_response() -> None:
 
 
 def test_accepts_connections_per_request_if_the_protocol_asks_for_them() -> None:
-    contenders = [contender("A", [100], behavior={"keep_alive": False})]
+    contenders = [contender("A", [100], behavior=Behavior(keep_alive=False))]
     made = case(contenders, [figure("A", 400)], protocol=protocol(keep_alive=False))
     assert list(counting.per_connection(made)) == []
 
@@ -70,7 +71,7 @@ def test_detects_unequal_responses() -> None:
         figure("A", 4, requests=10, bytes_read=800.0),
         figure("B", 2, requests=10, bytes_read=2000.0),
     ]
-    contenders = [contender("A", [1], behavior={"head_bytes": 60}), contender("B", [2])]
+    contenders = [contender("A", [1], behavior=Behavior(head_bytes=60)), contender("B", [2])]
     defect = only(setup.payload(case(contenders, published)))
     assert "a response then had 80 bytes (A) to 200 (B)" in defect.found
     assert "the head of our servers' responses has 60 bytes (A) to 100 (B)" in defect.found

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.resume import verdicts_of
 from deadheat.errors import DeadheatError
 from deadheat.host import HostError
+from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.model.load import load_view
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.store import Store

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.campaign.run import Standstills
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.host import (
     Completed,
@@ -18,7 +19,6 @@ from deadheat.host import (
     Sample,
 )
 from deadheat.host.fake import FakeHost, FakeServer
-from deadheat.host.standstill import Standstills
 from deadheat.measure.contender import Contender
 from deadheat.store import Store, TrialRecord
 from deadheat.store.run_argument import run_argument

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import ValidationError
 
-from deadheat.cli.resume import verdicts_of
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Progress
 from deadheat.host import Sample
@@ -20,6 +19,7 @@ from deadheat.measure.database import Database
 from deadheat.measure.load_process import LoadProcess, open_load
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
+from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
 from deadheat.stats.ranking.decision import Verdict

@@ -11,6 +11,24 @@ from deadheat.cli.endings import ExitCode
 from tests.report.made import MadeRun, made_run
 from tests.servers.contenders import CATALOG
 
+SHORT = """
+name = "short"
+about = "Short trials of each server; the rule of stopping follows."
+kind = "slices"
+connections = [2]
+duration_s = 0.1
+controls = false
+
+[slices]
+rounds = 1
+control_every = 1
+
+[warmup]
+kind = "none"
+
+[stopping]
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:

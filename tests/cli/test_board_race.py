@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from deadheat.catalog import load_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.sitting import Sitting
 from deadheat.cluster.parts import PlannedPart
+from deadheat.cluster.sitting import Sitting
 from deadheat.errors import StoreError
 from deadheat.load import find_engine
 from deadheat.protocol import SliceProtocol, load_as
 from deadheat.report.formats.page import PAGE
 from deadheat.store import Store
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import SHORT, Deadheat
 from tests.cli.test_run import HERE
 from tests.cluster.test_parts import RACERS
 from tests.servers.contenders import CATALOG
@@ -28,25 +27,6 @@ TRIALS = """
     SELECT trial.run_id, contender.name, block FROM trial
     JOIN contender ON contender.id = contender_id ORDER BY trial.id
 """
-BRIEF = """
-name = "short"
-about = "Some short trials of each server."
-kind = "slices"
-connections = [2]
-duration_s = 0.1
-controls = false
-
-[slices]
-rounds = 1
-control_every = 1
-
-[warmup]
-kind = "none"
-
-[stopping]
-kind = "fixed"
-repetitions = 4
-"""
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not built: make page")
 
@@ -54,7 +34,7 @@ pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not buil
 @pytest.fixture
 def words(home: Path, tmp_path: Path) -> tuple[str, ...]:
     rules = tmp_path / "short.toml"
-    rules.write_text(BRIEF)
+    rules.write_text(f'{SHORT}kind = "fixed"\nrepetitions = 4\n')
     return ("board", "race", *SERVERS, "--protocol", str(rules), "-o", str(tmp_path / "edition"))
 
 
@@ -117,13 +97,14 @@ def test_a_server_that_was_added_runs_beside_the_shared_ones(
 def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:
     sitting = Sitting(
         folder=tmp_path,
-        catalog=load_catalog(CATALOG),
         rules=load_as(CATALOG, "settle", SliceProtocol),
         racers=RACERS,
-        execution=None,  # type: ignore[arg-type]
         budget_s=10_000.0,
         most_together=2,
         named=(),
+        carry_out=lambda plan: "",
+        rest_of=lambda run_id: pytest.fail(run_id),
+        write=lambda: None,
     )
     parts = [PlannedPart(("a", "b", "c"), ("hello",)), PlannedPart(("d",), ("hello",))]
     budgets_s = [sitting._budget_of(part, parts) for part in parts]

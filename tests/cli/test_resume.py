@@ -12,7 +12,7 @@ import pytest
 
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import SHORT, Deadheat
 from tests.cli.test_run import HERE, rows
 from tests.report.made import MadeRun
 from tests.servers.contenders import CATALOG, PYTHON, running
@@ -140,23 +140,7 @@ def test_without_a_store_it_says_how_to_measure(deadheat: Deadheat) -> None:
     assert ended.hint.startswith("measure with deadheat run")
 
 
-SHORT = """
-name = "short"
-about = "A budget that a few short blocks spend."
-kind = "slices"
-connections = [2]
-duration_s = 0.1
-controls = false
-
-[slices]
-rounds = 1
-control_every = 1
-
-[warmup]
-kind = "none"
-
-[stopping]
-kind = "settle"
+SPENT = f"""{SHORT}kind = "settle"
 invocations = 2
 margin = 0.0001
 budget_s = 1
@@ -167,7 +151,7 @@ def test_more_time_continues_a_run_that_spent_its_budget(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
     protocol = tmp_path / "short.toml"
-    protocol.write_text(SHORT)
+    protocol.write_text(SPENT)
     assert deadheat("run", "hello", "outlives-sigterm", "--protocol", str(protocol)).ran
     before, starts = rows(home, PLACES), rows(home, "SELECT id FROM instance")
     (run,) = rows(home, "SELECT id, state, conclusion FROM run")
@@ -190,7 +174,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
     protocol = tmp_path / "short.toml"
-    protocol.write_text(SHORT)
+    protocol.write_text(SPENT)
     with LocalHost() as host, running(host, "hello", tmp_path / "log") as url:
         choice = ("hello", "--url", url, "--path", "/?a=1", "--protocol", str(protocol), *OWN)
         assert deadheat("run", *choice).ran
@@ -211,7 +195,7 @@ def test_bug_a_run_of_another_catalog_needed_its_option_again(
     deadheat: Deadheat, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     protocol = tmp_path / "short.toml"
-    protocol.write_text(SHORT)
+    protocol.write_text(SPENT)
     monkeypatch.delenv("DEADHEAT_CATALOG")
     monkeypatch.chdir(CATALOG.parent)
     choice = ("hello", "outlives-sigterm", "--catalog", CATALOG.name)

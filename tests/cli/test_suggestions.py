@@ -14,7 +14,7 @@ from deadheat.cli import SUMMARIES
 from deadheat.cli.endings import ExitCode
 from deadheat.host.local import LocalHost
 from tests.cli.conftest import Deadheat
-from tests.cli.test_resume import OWN, SHORT
+from tests.cli.test_resume import OWN, SPENT
 from tests.servers.contenders import CATALOG, running
 
 # Up to the end of the code, of the column, or of the sentence.
@@ -38,7 +38,7 @@ def contenders(
     request: pytest.FixtureRequest, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[str, ...]:
     """The words that name two contenders at least, in a race that never settles."""
-    (tmp_path / "short.toml").write_text(SHORT)
+    (tmp_path / "short.toml").write_text(SPENT)
     monkeypatch.chdir(tmp_path)
     protocol = ("--protocol", "short.toml")
     if request.param == "other-catalog":

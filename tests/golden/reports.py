@@ -8,7 +8,7 @@ from tests.golden.stored import DECAY, REPLAY
 
 KINDS = (
     *("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads", "close"),
-    *("noisy", "pauses"),
+    *("noisy", "pauses", "explain"),
 )
 
 
@@ -43,7 +43,8 @@ def _reports() -> dict[str, Output]:
         outputs[f"report/{kind}.json"] = partial(_format, kind, "json")
     for picture in ("bars", "languages", "latency"):
         outputs[f"report/levels-{picture}.svg"] = partial(_picture, "levels", picture)
-    outputs["report/pauses.json"] = partial(_format, "pauses", "json")
+    for kind in ("pauses", "explain"):
+        outputs[f"report/{kind}.json"] = partial(_format, kind, "json")
     outputs["report/workloads.csv"] = partial(_format, "workloads", "csv")
     outputs["report/workloads-profile.svg"] = partial(_picture, "workloads", "profile")
     outputs["report/decay.svg"] = _decay_picture

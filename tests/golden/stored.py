@@ -1,5 +1,6 @@
 """The stored runs that golden files are made from: bundles of docs/results, and made runs."""
 
+import datetime
 import itertools
 import sqlite3
 from contextlib import closing
@@ -39,6 +40,7 @@ def make_runs(path: Path) -> dict[str, str]:
     runs["close"] = _close(MadeRun(first.store, protocol=SETTLE))
     runs["noisy"] = _noisy(MadeRun(first.store, protocol=SLICED))
     runs["pauses"] = _pauses(MadeRun(first.store, protocol=SLICED))
+    runs = {"explain": _explain(MadeRun(first.store, cpus=2)), **runs}
     first.store.close()
     return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
 
@@ -66,6 +68,28 @@ def _pauses(run: MadeRun) -> str:
     )
     paused = {"alpha": calm, "beta": calm, "gamma": pausing}
     return sliced_race(run, {"alpha": 9000.0, "beta": 7000.0, "gamma": 3000.0}, paused=paused)
+
+
+def _explain(run: MadeRun) -> str:
+    """Two servers that were explained: one with many signs of mistakes, one without any."""
+    poor = {"calls": {"poll": 1.0, "accept4": 1.0, "write": 7.0}, "backlog": 5}
+    for name, user_us, counts in (("good", 20.0, {"calls": {"read": 1.0}}), ("poor", 40.0, poor)):
+        old = {"language": "Ruby", "support": {"7.1": "2025-10-01"}} if counts is poor else {}
+        run.contender(name, manifest=old or {"language": "Go"}, version="7.1.5")
+        for number in (1, 2, 3):
+            command = [name, "--debug"] if counts is poor else [name]
+            start = run.start(name, number, command=command, behavior=CARD)
+            parts = {"user_us": user_us + number, "system_us": 10.0, "data_packets_in": 1.0}
+            result = {"per_request": parts}
+            run.trial(name, 1000.0, invocation=number, instance_id=start, result=result)
+        counted = {"rate_per_s": 1000.0, "traced_rate_per_s": 100.0, **counts}
+        stacks = [
+            ["server;runtime.gcBgMarkWorker", 60 if counts is poor else 5],
+            ["server;poll", 90],
+        ]
+        explained = {"explained": counted}
+        run.trial(name, 1000.0, kind="explain", result=explained, series={"stacks": stacks})
+    return run.end()
 
 
 def _close(run: MadeRun) -> str:
@@ -190,13 +214,14 @@ def _dated(path: Path, run_ids: list[str]) -> list[str]:
     """Gives each run a day and an id that stay; returns the ids."""
     ids = []
     with closing(sqlite3.connect(path)) as connection, connection:
-        for day, run_id in enumerate(run_ids, start=1):
-            ids.append(f"202601{day:02}-120000-{day:04x}")
+        for number, run_id in enumerate(run_ids):
+            day = datetime.date(2025, 12, 31) + datetime.timedelta(days=number)
+            ids.append(f"{day:%Y%m%d}-120000-{number:04x}")
             for table, column in (("run", "id"), *((t, "run_id") for t in OF_A_RUN)):
                 statement = f"UPDATE {table} SET {column} = ? WHERE {column} = ?"
                 connection.execute(statement, (ids[-1], run_id))
             connection.execute(
                 "UPDATE run SET started_at = ?, ended_at = ? WHERE id = ?",
-                (f"2026-01-{day:02}T12:00:00+00:00", f"2026-01-{day:02}T12:05:00+00:00", ids[-1]),
+                (f"{day}T12:00:00+00:00", f"{day}T12:05:00+00:00", ids[-1]),
             )
     return ids

@@ -99,7 +99,7 @@ def test_a_run_counts_the_time_of_the_database_there(bed: Bed, items: Path) -> N
     out, err = started(bed, items, *words).communicate(timeout=120)
     assert out, err
     trials = trials_of(items / "runs.sqlite")
-    with_database = [t for t in trials if t.result.get("database_cpu_us_per_request")]
+    with_database = [t for t in trials if t.result.database_cpu_us_per_request]
     assert with_database, [(trial.state, trial.reason) for trial in trials]
     assert all(f"http://{SERVER}:" in " ".join(trial.command) for trial in with_database)
     assert all(trial.requests_ok for trial in with_database)

@@ -125,9 +125,9 @@ def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: s
         assert (trial.state, trial.reason) == ("ok", None)
         assert f"http://{SERVER}:" in " ".join(trial.command)
         connections = trial.connections
-        assert trial.result["connections_served"] == connections
+        assert trial.result.connections_served == connections
         assert trial.command[trial.command.index("-c") + 1] == str((connections + 1) // 2)
-        assert trial.result["skew_us"] > 0
+        assert (trial.result.skew_us or 0.0) > 0
     report = bed.deadheat("report", summary.run_id, "-v", "--store", str(path)).communicate()[0]
     assert "2 load hosts: they began each slice at most" in report
     assert "3 hosts: a request to the agent takes server host" in report

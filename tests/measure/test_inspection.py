@@ -34,7 +34,7 @@ def test_good_server_serves_every_connection(world: World) -> None:
     assert inspected.state == "works"
     assert inspected.served == {"5": 5, "20": 20}
     assert inspected.behavior is not None
-    assert inspected.behavior["status"] == 200
+    assert inspected.behavior.status == 200
     assert inspected.stop is not None
     assert Inspection.from_json(inspected.to_json()) == inspected
 

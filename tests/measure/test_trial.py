@@ -18,7 +18,7 @@ from deadheat.measure.verify import BODY
 from deadheat.measure.world import World, split_cpus
 from deadheat.protocol import Protocol, load_protocol
 from deadheat.store import TrialRecord
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 from tests.servers.contenders import CATALOG, contender
 
 SLOT = TrialContext(
@@ -57,7 +57,7 @@ def test_a_good_trial_is_kept_whole(world: World, protocol: Protocol) -> None:
     assert len(record.series["machine"]) >= 2
     assert record.series["load"]
     assert "errors" in {gate.code for gate in record.gates}
-    parts = PerRequest.stored(record.result)
+    parts = record.figures.per_request
     assert parts is not None
     assert parts.user_us is not None
     assert parts.system_us is not None

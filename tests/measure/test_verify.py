@@ -1,4 +1,3 @@
-import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -6,7 +5,8 @@ import pytest
 from deadheat.host import Exchange, HostError
 from deadheat.host.fake import FakeHost
 from deadheat.measure.response import Response, read_responses
-from deadheat.measure.verify import BODY, Behavior, fault_of, first_answer, verify
+from deadheat.measure.verify import BODY, fault_of, first_answer, verify
+from deadheat.store.json_columns import Behavior
 
 ADDRESS = ("127.0.0.1", 8080)
 GREETING = (
@@ -90,7 +90,7 @@ def test_behavior_of_a_server_that_never_closes() -> None:
 def test_behavior_of_a_silent_server() -> None:
     behavior = behavior_of(lambda _: Exchange(b"", closed=False))
     assert behavior.fault == "no readable HTTP response to GET /"
-    values = dataclasses.asdict(behavior)
+    values = behavior.as_stored()
     del values["fault"], values["date"]
     assert set(values.values()) == {None}
 

@@ -10,6 +10,7 @@ from deadheat.report.findings.conclusion import answer, conclusions, trust
 from deadheat.report.findings.precision import calibration
 from deadheat.report.model.load import load_view
 from deadheat.store.bundle import open_bundle
+from deadheat.store.json_columns import CalibrationResult, FoundSlowdown
 from deadheat.store.listing import run_ids
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
@@ -184,12 +185,11 @@ def test_states_ceiling_power_and_calibration(tmp_path: Path) -> None:
 
 
 def test_reports_a_failed_calibration() -> None:
-    missed = {"injected": 0.1, "found": 3, "races": 4}
-    text = calibration("2026-11-20", {"slowdowns": [missed]})
+    missed = FoundSlowdown(injected=0.1, found=3, races=4)
+    text = calibration("2026-11-20", CalibrationResult(slowdowns=(missed,)))
     assert "not even a slowdown of 10 % was found in every race" in text
-    text = calibration(
-        "2026-11-20", {"false_difference_rate": 0.2, "null_pairs": 220, "passed": False}
-    )
+    failed_result = CalibrationResult(false_difference_rate=0.2, null_pairs=220, passed=False)
+    text = calibration("2026-11-20", failed_result)
     assert "more than chance explains" in text
 
 

@@ -15,7 +15,7 @@ from deadheat.report.formats.json_document import build
 from deadheat.report.formats.tables import ranking_columns
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 from tests.report.made import made_run
 
 

@@ -37,7 +37,7 @@ def explained(
     """A run of servers with this user and system time, which scatters by instance."""
     run = made_run(folder / "runs.sqlite", cpus=2)
     for name, (user_us, system_us) in parts_us.items():
-        run.contender(name)
+        run.contender(name, **values.get("contender", {}))
         for number in range(1, invocations + 1):
             instance = run.start(name, number, **values.get("start", {}))
             moved_us = scatter_us * (number - (invocations + 1) / 2)
@@ -54,7 +54,8 @@ def explained(
                     **values.get("trial", {}),
                 )
         result = {"explained": counted}
-        series = {"stacks": [["node;main;poll_[k]", 3], ["node;[unknown]", 1]]}
+        stacks = values.get("stacks", [["node;main;poll_[k]", 3], ["node;[unknown]", 1]])
+        series = {"stacks": stacks}
         run.trial(name, 1000.0, kind="explain", result=result, series=series)
     run.end()
     return run
@@ -126,6 +127,8 @@ def test_a_run_that_explains_nothing_has_no_part_of_it(tmp_path: Path) -> None:
 
 
 BEHAVIOR = {"status": 200, "keep_alive": False}
+OLD = {"language": "Ruby", "support": {"7.1": "2025-10-01"}}
+IDLE = ["server;poll_[k]", 90]
 ACCESS = '127.0.0.1 "GET / HTTP/1.1" 200\n' * 8
 
 
@@ -140,6 +143,9 @@ ACCESS = '127.0.0.1 "GET / HTTP/1.1" 200\n' * 8
         ("several_writes", {}, {"per_request": {"data_packets_in": 2.0, "bytes_in": 130.0}}),
         ("short_backlog", {"backlog": 5}, {}),
         ("accept_one", {"calls": {"accept4": 1.0, "poll": 1.0}}, {}),
+        ("garbage_collector", {}, {"stacks": [["server;runtime.gcBgMarkWorker", 30], IDLE]}),
+        ("garbage_collector", {}, {"stacks": [["GC Thread;start;copy", 30], IDLE]}),
+        ("end_of_life", {}, {"contender": {"manifest": OLD, "version": "7.1.5"}}),
     ],
 )
 def test_a_known_mistake_has_a_sign_with_its_fix(
@@ -154,7 +160,9 @@ def test_a_known_mistake_has_a_sign_with_its_fix(
 
 def test_a_good_server_has_no_sign(tmp_path: Path) -> None:
     keeps = {"behavior": {**BEHAVIOR, "keep_alive": True}, "log_tail": "listening on 80\n"}
-    run = explained(tmp_path, {"a": (20.0, 10.0)}, start=keeps)
+    young = {"manifest": OLD, "version": "7.2.1"}
+    little = [["server;runtime.gcBgMarkWorker", 10], IDLE]
+    run = explained(tmp_path, {"a": (20.0, 10.0)}, start=keeps, contender=young, stacks=little)
     assert signs(load_view(run.store, run.run_id)) == ()
 
 
@@ -192,5 +200,5 @@ def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
 
 def test_what_no_run_wrote_names_the_trial(tmp_path: Path) -> None:
     run = explained(tmp_path, {"a": (20.0, 10.0)}, counted={"calls": "many"})
-    with pytest.raises(StoreError, match="explained of trial"):
+    with pytest.raises(StoreError, match="result of trial"):
         load_view(run.store, run.run_id)

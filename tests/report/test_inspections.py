@@ -10,14 +10,14 @@ import pytest
 from deadheat.catalog import Catalog, load_catalog, selection
 from deadheat.measure.inspection import Inspection
 from deadheat.report.formats.inspections import line, server_pages, summary
+from deadheat.store.json_columns import Behavior
 
 ROOT = Path(__file__).resolve().parents[2]
 GIN = load_catalog(ROOT).servers["go-gin"]
-BEHAVIOR = {
-    "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honored": True,
-    "http_1_0": "closes", "head": "empty", "pipelined": 2, "unknown_path": 404, "date": True,
-    "server_header": None,
-}  # fmt: skip
+BEHAVIOR = Behavior(
+    framing="content-length", head_bytes=90, keep_alive=True, close_honored=True,
+    http_1_0="closes", head="empty", pipelined=2, unknown_path=404, date=True, server_header=None,
+)  # fmt: skip
 GOOD = Inspection(
     "go-gin", "go-gin", "default", version="1.0", build_key="k", ready_s=0.1,
     idle_memory_bytes=2**20, behavior=BEHAVIOR, served={"10": 10, "1000": 1000}, stop="exit 0",
@@ -162,7 +162,7 @@ def test_manifests_declare_the_observed_behavior(
             start = selection(catalog.servers[inspection.server], inspection.setting).start
             declared[inspection.name] = (start.keep_alive, start.connection_close == "closes")
             observed[inspection.name] = (
-                inspection.behavior["keep_alive"],
-                inspection.behavior["close_honored"],
+                inspection.behavior.keep_alive,
+                inspection.behavior.close_honored,
             )
     assert declared == observed

@@ -119,7 +119,7 @@ def test_loads_the_newest_calibration_of_a_similar_machine(tmp_path: Path) -> No
     run.store.add_calibration("another machine", FINGERPRINT, {"null_pairs": 300})
     calibration = load_view(run.store, run.run_id).calibration
     assert calibration is not None
-    assert calibration.result == {"null_pairs": 200}
+    assert calibration.result.as_stored() == {"null_pairs": 200}
 
 
 def test_a_run_is_read_while_another_connection_writes_it(tmp_path: Path) -> None:

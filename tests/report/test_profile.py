@@ -161,8 +161,8 @@ def test_the_warm_up_of_a_view_is_that_on_its_workload(tmp_path: Path) -> None:
     later = {"route": {"kind": "none", "trouble": "it never became steady"}}
     run.start("a", steady={"kind": "flat", "trouble": None, "later": later})
     views = load_view(run.store, run.end()).by_workload
-    kinds = [(each.contenders[0].starts[0].steady or {})["kind"] for each in views[:2]]
-    assert kinds == ["flat", "none"]
+    warmed = [each.contenders[0].starts[0].steady for each in views[:2]]
+    assert [each and each.kind for each in warmed] == ["flat", "none"]
 
 
 def test_the_results_page_is_written_from_a_bundle(run: MadeRun, tmp_path: Path) -> None:

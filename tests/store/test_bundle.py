@@ -89,9 +89,9 @@ def test_an_imported_bundle_does_not_change_the_calibration_of_local_runs(
     mine = read_run(local.store, local.run_id).calibration(key)
     theirs = read_run(local.store, run.run_id).calibration(key)
     assert mine is not None
-    assert mine.result == {"pairs": 1}
+    assert mine.result.as_stored() == {"pairs": 1}
     assert theirs is not None
-    assert theirs.result == {"pairs": 666}
+    assert theirs.result.as_stored() == {"pairs": 666}
 
 
 def test_an_exported_import_keeps_its_calibration(run: MadeRun, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_exported_import_keeps_its_calibration(run: MadeRun, tmp_path: Path) 
     with open_bundle(tmp_path / "again.deadheat") as again:
         calibration = read_run(again, run.run_id).calibration("there")
     assert calibration is not None
-    assert calibration.result == {"pairs": 666}
+    assert calibration.result.as_stored() == {"pairs": 666}
 
 
 def test_an_imported_build_does_not_stand_in_for_a_local_one(run: MadeRun, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from deadheat.store import (
     read_run,
 )
 from deadheat.store.conclusion import DecidedPair
+from deadheat.store.json_columns import Behavior
 from deadheat.store.reading import trial_series
 from deadheat.store.rows import StoredBuild, StoredHost, TrialOutput
 from tests.store.made import SMALL, begin, trial
@@ -57,7 +58,11 @@ def written(store: Store) -> list[TrialRecord]:
     )
     store.update_contender(contender_id, build_id=build_id)
     store.add_instance(
-        contender_id=contender_id, invocation=1, at_s=0.5, command=["plain"], behavior={"head": 1}
+        contender_id=contender_id,
+        invocation=1,
+        at_s=0.5,
+        command=["plain"],
+        behavior={"status": 200},
     )
     records = [trial(run_id, contender_id, block) for block in (1, 2, 3)]
     records[1] = TrialRecord.at(
@@ -96,7 +101,8 @@ def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
         "abc", "2026-11-20T12:00:00+00:00", 1.5, {"gcc": "14"}, {"main.c": "00ff"}, "cc main.c"
     )
     (instance,) = run.instances
-    assert (instance.command, instance.behavior, instance.steady) == (("plain",), {"head": 1}, None)
+    assert (instance.command, instance.steady) == (("plain",), None)
+    assert instance.behavior == Behavior(status=200)
 
 
 def test_reads_trials_as_they_were_written(run: StoredRun, written: list[TrialRecord]) -> None:
@@ -104,7 +110,7 @@ def test_reads_trials_as_they_were_written(run: StoredRun, written: list[TrialRe
     for stored, record in zip(run.trials, written, strict=True):
         for name in {*stored._fields} - {"id", "command_json", "result_json"}:
             assert getattr(stored, name) == getattr(record, name)
-        assert (stored.command, stored.result) == (tuple(record.command), record.result)
+        assert (stored.command, stored.result) == (tuple(record.command), record.figures)
         assert run.outputs([stored.id]) == {stored.id: TrialOutput(record.stdout, record.stderr)}
 
 
@@ -126,7 +132,7 @@ def test_finds_the_newest_calibration_of_a_machine(run: StoredRun, store: Store)
         store.add_calibration(key, FINGERPRINT, {"pairs": pairs})
     calibration = run.calibration("here")
     assert calibration is not None
-    assert calibration.result == {"pairs": 2}
+    assert calibration.result.as_stored() == {"pairs": 2}
     assert run.calibration("nowhere") is None
 
 

@@ -117,8 +117,8 @@ fn unusable(error: rustls::Error) -> Error {
 fn roots(cacert: Option<&str>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(path) = cacert else {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
+        let system = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(system.certs);
         return Ok(roots);
     };
     for certificate in certificates("--cacert", path)? {

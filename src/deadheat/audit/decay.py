@@ -12,6 +12,7 @@ from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.formats.tables import Column, column
 from deadheat.stats.repetitions import Trend, trend
 from deadheat.store import Store, read_run
+from deadheat.store.json_columns import TrialResult
 from deadheat.store.rows import StoredTrial
 
 DECAY = "landshark-2009-decay"  # the one published series
@@ -65,15 +66,15 @@ def _series(contender: ReplayedContender, recoveries: Recoveries) -> TrialSeries
     trials = []
     for trial in contender.trials:
         recovery = recoveries.get((contender.name, trial.repetition))
-        result = recovery.result if recovery else {}
+        result = recovery.result if recovery else TrialResult()
         trials.append(
             Aftermath(
                 trial=trial.repetition,
                 rate_per_s=trial.rate_per_s,
-                cpu_burnt_s=result.get("cpu_burnt_s"),
-                burnt_for_s=result.get("burnt_for_s"),
-                idle=result.get("idle"),
-                recovered_after_s=result.get("recovered_after_s"),
+                cpu_burnt_s=result.cpu_burnt_s,
+                burnt_for_s=result.burnt_for_s,
+                idle=result.idle,
+                recovered_after_s=result.recovered_after_s,
                 reason=trial.reason or (recovery.reason if recovery else None),
             )
         )

@@ -7,13 +7,13 @@ report leaves out; without any, an audit and a report of a run agree.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat.host.fingerprint import FarHost, Fingerprint
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import StoredProtocol
 from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.json_columns import Behavior
 from deadheat.store.rows import StoredTrial
 
 
@@ -46,7 +46,7 @@ class ReplayedContender:
     workers: int
     version: str | None
     fault: str | None
-    behavior: Mapping[str, Any]
+    behavior: Behavior
     trials: tuple[ReplayedTrial, ...]
 
     def at(self, connections: int) -> tuple[ReplayedTrial, ...]:
@@ -126,7 +126,7 @@ def _contenders(run: StoredRun) -> list[ReplayedContender]:
     for stored in run.trials:
         if stored.kind == "measure":
             trials.setdefault(stored.contender_id, []).append(_trial(run, stored))
-    behaviors: dict[int, Mapping[str, Any]] = {}
+    behaviors: dict[int, Behavior] = {}
     for instance in run.instances:
         if instance.behavior is not None:
             behaviors.setdefault(instance.contender_id, instance.behavior)
@@ -138,7 +138,7 @@ def _contenders(run: StoredRun) -> list[ReplayedContender]:
             workers=row.workers,
             version=row.version,
             fault=row.fault,
-            behavior=behaviors.get(row.id, {}),
+            behavior=behaviors.get(row.id, Behavior()),
             trials=tuple(trials.get(row.id, ())),
         )
         for row in run.contenders
@@ -157,7 +157,7 @@ def _printed_per_s(stored: StoredTrial, requests: int) -> float | None:
 
 def _trial(run: StoredRun, stored: StoredTrial) -> ReplayedTrial:
     result = stored.result
-    requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
+    requests = result.requests_sent_in_all or stored.requests_ok or 0
     rate_per_s = stored.rate_per_s
     if run.protocol.generator != "engine":
         rate_per_s = _printed_per_s(stored, requests)
@@ -176,6 +176,6 @@ def _trial(run: StoredRun, stored: StoredTrial) -> ReplayedTrial:
         memory_peak_bytes=stored.memory_peak_bytes,
         errors=run.errors.get(stored.id, {}),
         gates_failed={gate.code: gate.reading for gate in run.gates_failed.get(stored.id, ())},
-        bytes_in=result.get("bytes_in"),
-        served=result.get("connections_served"),
+        bytes_in=result.bytes_in,
+        served=result.connections_served,
     )

@@ -31,9 +31,9 @@ def sections(readings: Readings) -> Iterator[Section]:
     yield _sources(readings)
     for board in readings.boards:
         for code in CHECKS:
-            found = readings.of(board.name, code)
-            if any(finding.fires for finding in found):
-                yield _section(board, code, found)
+            findings = readings.of(board.name, code)
+            if any(finding.fires for finding in findings):
+                yield _section(board, code, findings)
         for finding in readings.of(board.name, "composite"):
             yield _composite(finding)
         beside = readings.of(board.name, "beside")
@@ -88,11 +88,11 @@ def _on_profiles(readings: Readings, board: str) -> Iterator[str]:
 
 
 def _on_editions(readings: Readings, board: str) -> Iterator[str]:
-    found = readings.of(board, "editions")
-    carried = [each for each in found if each.number("carried") > each.judged / 2]
+    findings = readings.of(board, "editions")
+    carried = [each for each in findings if each.number("carried") > each.judged / 2]
     moving = [
         each
-        for each in found
+        for each in findings
         if each.number("measured") > each.judged / 2 and each.number("median_moved") >= MOVED_MIN
     ]
     parts = []
@@ -174,13 +174,13 @@ def _columns(cells: Sequence[tuple[str, Sequence[str]]]) -> tuple[Column, ...]:
     )
 
 
-def _section(board: BoardFacts, code: str, found: Sequence[BoardFinding]) -> Section:
+def _section(board: BoardFacts, code: str, findings: Sequence[BoardFinding]) -> Section:
     text = CHECKS[code]
-    fires = [finding for finding in found if finding.fires]
+    fires = [finding for finding in findings if finding.fires]
     cells = [("profile", [finding.profile for finding in fires])]
     cells += [(header, [cell(finding) for finding in fires]) for header, cell in text.columns]
     notes = _examples(code, fires)
-    quiet = [finding.profile for finding in found if not finding.fires]
+    quiet = [finding.profile for finding in findings if not finding.fires]
     if quiet:
         notes.append(f"No sign of it: {', '.join(dict.fromkeys(quiet))}.")
     lines = (text.looks, f"What it means: {text.means}", f"What would fix it: {text.fix}")
@@ -224,8 +224,8 @@ def _composite(finding: BoardFinding) -> Section:
     return Section(f"{title_of(finding.board)}: the composite score", lines, _columns(cells))
 
 
-def _beside(board: BoardFacts, found: Sequence[BoardFinding]) -> Iterator[Section]:
-    run, connections = found[0].values["run"], found[0].values["connections"]
+def _beside(board: BoardFacts, findings: Sequence[BoardFinding]) -> Iterator[Section]:
+    run, connections = findings[0].values["run"], findings[0].values["connections"]
     lines = (
         f"Servers in both, beside our run {run} at {connections} connections. Machines, numbers of "
         "CPUs, requests and versions differ, so a disagreement is a question and not an error of "
@@ -234,16 +234,21 @@ def _beside(board: BoardFacts, found: Sequence[BoardFinding]) -> Iterator[Sectio
         "more than 19 of 20 repeats.",
     )
     cells = (
-        ("profile", [finding.profile for finding in found]),
-        ("servers", [str(finding.values["shared"]) for finding in found]),
-        ("tau-b", [_tau(finding) for finding in found]),
-        ("opposite", [f"{finding.values['opposite']} of {finding.judged:,}" for finding in found]),
-        ("beyond noise", [str(finding.found) for finding in found]),
-        ("farthest", [str(finding.values["farthest"] or numbers.NONE) for finding in found]),
+        ("profile", [finding.profile for finding in findings]),
+        ("servers", [str(finding.values["shared"]) for finding in findings]),
+        ("tau-b", [_tau(finding) for finding in findings]),
+        (
+            "opposite",
+            [f"{finding.values['opposite']} of {finding.judged:,}" for finding in findings],
+        ),
+        ("beyond noise", [str(finding.found) for finding in findings]),
+        ("farthest", [str(finding.values["farthest"] or numbers.NONE) for finding in findings]),
     )
     title = f"{title_of(board.name)}: beside deadheat's own figures"
     yield Section(title, lines, _columns(cells))
-    best = max(found, key=lambda finding: (finding.number("shared"), -finding.number("opposite")))
+    best = max(
+        findings, key=lambda finding: (finding.number("shared"), -finding.number("opposite"))
+    )
     yield _ratios(board, best)
 
 
@@ -284,11 +289,11 @@ def _without_sign(readings: Readings, board: BoardFacts) -> Section | None:
     """The checks of a board that found nothing, and those that its files do not allow."""
     lines = []
     for code, text in CHECKS.items():
-        found = readings.of(board.name, code)
-        if not found:
+        findings = readings.of(board.name, code)
+        if not findings:
             lines.append(f"{text.title}: the files do not have what this needs.")
-        elif not any(finding.fires for finding in found):
-            judged = sum(finding.judged for finding in found)
+        elif not any(finding.fires for finding in findings):
+            judged = sum(finding.judged for finding in findings)
             lines.append(f"{text.title}: no sign in {numbers.count(judged, 'row')}.")
     if not lines:
         return None

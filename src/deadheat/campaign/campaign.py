@@ -13,21 +13,23 @@ from deadheat.campaign.failures import none_left
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resolve import Resolved, limits_of, resolve
-from deadheat.campaign.resume import Unfinished, enter_again
+from deadheat.campaign.resume import NEW_RUN, Unfinished, enter_again, load_unfinished
 from deadheat.campaign.run import RaceContext, Run, RunContext, open_run, reopen_run
 from deadheat.campaign.trials import measure_latency
-from deadheat.catalog import Selection
+from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.footprint import build_facts
+from deadheat.measure.own_servers import own_contender
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
+from deadheat.store.rows import StoredContender
 from deadheat.store.run_argument import run_argument
 
 NOT_OURS = (
@@ -38,6 +40,7 @@ NOT_OURS = (
 NOT_SEEN = "so its CPU time and memory are unknown, and its work looks like that of other processes"
 
 Conducted = SliceProtocol | AloneProtocol
+LATENCY_S = 5.0  # at each rate, where --latency says nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,40 @@ class Plan:
     @property
     def past(self) -> Past:
         return self.left.past if self.left else Past()
+
+
+def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:
+    """What is left of a run that has ended early. Raises `DeadheatError` if it cannot go on."""
+    with Store(store_path, read_only=True) as store:
+        unfinished = load_unfinished(store, run_id)
+    return plan_of(unfinished, catalog)
+
+
+def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
+    """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
+    with_latency = unfinished.more_s is None and "--latency" in unfinished.command
+    waiting, protocol = unfinished.waiting, unfinished.protocol
+    own = [kept for kept in waiting if kept.is_own]
+    return Plan(
+        protocol=protocol,
+        selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
+        labels=unfinished.labels,
+        extra=[own_contender(kept.name, kept.manifest, protocol) for kept in own],
+        seed=unfinished.seed,
+        command=unfinished.command,
+        latency_s=LATENCY_S if with_latency else None,
+        explain=unfinished.more_s is None and "explain" in unfinished.command[1:2],
+        left=unfinished,
+    )
+
+
+def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
+    if server := catalog.find(kept.server):
+        return selection(server, kept.setting, kept.workers)
+    raise DeadheatError(
+        f"run {unfinished.id} cannot go on: {catalog.root} has no server {kept.server}",
+        f"name the catalog with --catalog, or {NEW_RUN}",
+    )
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:

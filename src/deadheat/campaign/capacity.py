@@ -52,7 +52,7 @@ class Objective:
         disturbed = failed - SERVER_GATES
         if record.state != "ok":
             return False
-        quantile_us = record.result["response_us"].get(self.quantile)
+        quantile_us = record.figures.response_us.get(self.quantile)
         if not failed & SERVER_GATES and quantile_us is not None and quantile_us <= self.limit_us:
             return True
         return None if disturbed else False

@@ -78,8 +78,8 @@ class CommonRate:
             with Heat(self._run.world, starter, self._drop) as heat:
                 warm = self._start(heat, entered)
                 if warm is not None and warm.warmed.rate_per_s > 0:
-                    found = (warm.warmed.rate_per_s, warm.name)
-                    slowest = min(slowest, found) if slowest else found
+                    rate_and_name = (warm.warmed.rate_per_s, warm.name)
+                    slowest = min(slowest or rate_and_name, rate_and_name)
         if slowest is None:
             if self._out:
                 raise none_left(self._out, "the reasons are printed above")

@@ -28,7 +28,8 @@ from deadheat.measure.trial import per_request_figures
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import TrialRecord
-from deadheat.store.rows import EXPLAINED, STACKS, Explained, ThreadGroup
+from deadheat.store.json_columns import Explained, ThreadGroup
+from deadheat.store.rows import EXPLAINED, STACKS
 from deadheat.workload import Level
 
 EXPLAIN = "explain"  # the kind of its trials

@@ -1,5 +1,7 @@
 """A run: what every part of a campaign knows of it, and its row in the store, first to last."""
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,14 +13,52 @@ from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.events import Listener
-from deadheat.host.standstill import STANDSTILLS
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, SliceProtocol
 from deadheat.store import Conclusion, Store
 from deadheat.workload import Level
 
+TICK_S = 0.25
+STANDSTILL_S = 3.0  # between two ticks: longer than a busy machine makes a thread wait
 P_co = TypeVar("P_co", bound=Protocol, covariant=True)
+
+
+class Standstills:
+    """How long this process stood still since it first asked, on the monotonic clock.
+
+    Another process stopped it, or the machine stood.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last_s: float | None = None
+        self._total_s = 0.0
+
+    def total_s(self) -> float:
+        """All standstills so far. One that has just ended is in it, whichever thread runs first."""
+        with self._lock:
+            if self._last_s is None:
+                self._last_s = time.monotonic()
+                threading.Thread(target=self._tick, daemon=True).start()
+            self._note()
+            return self._total_s
+
+    def _tick(self) -> None:
+        while True:
+            time.sleep(TICK_S)
+            with self._lock:
+                self._note()
+
+    def _note(self) -> None:
+        now_s = time.monotonic()
+        gap_s = now_s - (self._last_s or now_s)
+        if gap_s > STANDSTILL_S:
+            self._total_s += gap_s
+        self._last_s = now_s
+
+
+STANDSTILLS = Standstills()  # of this process
 
 
 @dataclass(frozen=True, slots=True)

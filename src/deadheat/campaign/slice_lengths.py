@@ -96,7 +96,7 @@ class SliceLengths:
     def note(self, name: str, record: TrialRecord) -> None:
         """After a trial of the contender with this name."""
         unserved = any(gate.code == "served" and not gate.passed for gate in record.gates)
-        longest_pause_us = record.result.get("longest_pause_us") or 0.0
+        longest_pause_us = record.figures.longest_pause_us or 0.0
         if unserved or longest_pause_us > 1e6 * self._protocol.duration_s:
             self.lengthen(name, level_of(record))
 

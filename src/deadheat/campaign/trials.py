@@ -155,7 +155,7 @@ class HalfLoads:
         left = self._left.get(key, HALF_LOADS_MAX)
         if not left or instance not in heat or record.rate_per_s is None:
             return
-        busy_share = record.result.get("busiest_thread_share") or 0.0
+        busy_share = record.figures.busiest_thread_share or 0.0
         if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
             self._left[key] = left - 1 if self._seems_to_spin(heat, instance, record) else 0
 

@@ -108,11 +108,12 @@ def choose(
     Raises `DeadheatError` with the nearest names or the available languages, and `FileFault` for a
     matching manifest that cannot be read.
     """
-    found = {pattern: _matching(catalog, pattern) for pattern in patterns}
-    if unknown := [pattern for pattern, names in found.items() if not names]:
+    names_by_pattern = {pattern: _matching(catalog, pattern) for pattern in patterns}
+    if unknown := [pattern for pattern, names in names_by_pattern.items() if not names]:
         raise _unknown(catalog, unknown)
-    every = catalog.servers if found.keys() <= catalog.servers.keys() else catalog.all_servers
-    matched = [every[name] for names in found.values() for name in names]
+    shipped = not names_by_pattern.keys() <= catalog.servers.keys()
+    every = catalog.all_servers if shipped else catalog.servers
+    matched = [every[name] for names in names_by_pattern.values() for name in names]
     pool = {server.name: server for server in matched} or dict(catalog.servers)
     wanted = [language.lower() for language in languages]
     written_in = _languages(catalog.servers)

@@ -223,7 +223,7 @@ def ended_support(
     ended = {}
     for line, until in support.items():
         before = "^" if line[:1].isdigit() else r"(?<!\w)"
-        found = re.search(rf"{before}{re.escape(line)}(?!\w)", version or "")
-        if found and datetime.date.fromisoformat(until) < at:
+        belongs = re.search(rf"{before}{re.escape(line)}(?!\w)", version or "")
+        if belongs and datetime.date.fromisoformat(until) < at:
             ended[line] = until
     return ended

@@ -49,10 +49,10 @@ HEADERS = [(b"content-type", b"text/plain"), (b"content-length", b"13")]
 
 
 async def app(scope, receive, send):
-    found = (scope["method"], scope["path"]) == ("GET", "/")
-    start = {"status": 200, "headers": HEADERS} if found else {"status": 404}
+    is_hello = (scope["method"], scope["path"]) == ("GET", "/")
+    start = {"status": 200, "headers": HEADERS} if is_hello else {"status": 404}
     await send({"type": "http.response.start", **start})
-    await send({"type": "http.response.body", "body": BODY if found else b""})
+    await send({"type": "http.response.body", "body": BODY if is_hello else b""})
 """
 HELLO = {  # the server that is copied, the files that are written instead, and those left out
     "go": ("go-net-http", {"main.go": GO, "go.mod": "module hello\n\ngo 1.25.0\n"}, {"go.sum"}),

@@ -1,7 +1,11 @@
 """`deadheat board race`: races everything that works on this machine, and writes the board."""
 
+import functools
+import json
+import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -10,10 +14,12 @@ from deadheat import numbers
 from deadheat.build.leftovers import alone_with, in_use, make_room
 from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
-from deadheat.catalog import Server
+from deadheat.campaign.campaign import Plan, rest_of_run
+from deadheat.catalog import Catalog, Server
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
-from deadheat.cli.execution import Execution
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.execution import Execution, carry_out
 from deadheat.cli.help import Command, Topic, flag
 from deadheat.cli.options import (
     FOLDER,
@@ -30,16 +36,25 @@ from deadheat.cli.race_options import (
     workload_option,
     workload_values,
 )
-from deadheat.cli.sitting import BUNDLES, STORE, TOGETHER, Sitting, brief, first_line
+from deadheat.cli.stored import command_line
 from deadheat.cli.values import Duration, Number
-from deadheat.cluster.parts import Racer
+from deadheat.cluster.parts import BoardState, Racer, Spread
+from deadheat.cluster.sitting import (
+    BUNDLES,
+    PAGES,
+    STORE,
+    TOGETHER,
+    Sitting,
+    brief,
+    first_line,
+)
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.measure.hosts import Hosts
-from deadheat.output import echo
+from deadheat.output import echo, echo_json
 from deadheat.protocol import SliceProtocol, amend, load_as
 
 
@@ -159,15 +174,52 @@ def race(
         )
         sitting = Sitting(
             folder=folder,
-            catalog=opened,
             rules=rules,
             racers=_racers(built, rules),
-            execution=execution,
             budget_s=budget_s,
             most_together=together,
             named=shared,
+            carry_out=functools.partial(carry_out, execution=execution, heard_as=brief),
+            rest_of=functools.partial(_rest_of, execution.store_path, opened),
+            write=functools.partial(_write_apart, folder),
         )
-        sys.exit(sitting.run())
+        interrupted, has_rate = sitting.run()
+    if interrupted:
+        sys.exit(ExitCode.INTERRUPTED)
+    sys.exit(ExitCode.OK if has_rate else ExitCode.NO_ANSWER)
+
+
+def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:
+    return rest_of_run(store_path, run_id, catalog)
+
+
+def _write_apart(folder: Path) -> BoardState | None:
+    """Write the pages in a process of its own: a board takes memory that the servers need."""
+    words = (sys.executable, "-P", "-m", __name__, str(folder), *command_line())
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        *_, last = done.stderr.splitlines() or ["no reason given"]
+        raise DeadheatError(f"the board of {folder} could not be written: {last}")
+    values = json.loads(done.stdout)
+    if values is None:
+        return None
+    pairs = tuple(tuple(pair) for pair in values["open_pairs"])
+    unranked = tuple(tuple(cell) for cell in values["unranked"])
+    return BoardState(values["separates"], pairs, unranked, Spread(**values["spread"]))
+
+
+def _write(folder: Path, command: Sequence[str]) -> BoardState | None:
+    """Write the board of the edition's runs; None without a rate."""
+    from deadheat.cli.board import board_folder, sources
+    from deadheat.serve.board import NEWEST, write_board
+    from deadheat.serve.edition_findings import state_of
+
+    board = board_folder(folder / PAGES, None, command)
+    try:
+        written = write_board(board, sources((), folder / STORE))
+    except DeadheatError:
+        return None
+    return state_of(written, board.parts[NEWEST])
 
 
 def _all_workloads(servers: Sequence[Server]) -> list[str]:
@@ -217,3 +269,8 @@ def _install(servers: Sequence[Server], host: LocalHost, listen: Listener) -> No
             install_missing(host, [server])
         except DeadheatError as error:
             listen(Event(f"{server.name}: {first_line(error)}", trouble=True))
+
+
+if __name__ == "__main__":
+    state = _write(Path(sys.argv[1]), sys.argv[2:])
+    echo_json(asdict(state) if state else None)

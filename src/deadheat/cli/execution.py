@@ -15,10 +15,9 @@ from deadheat.audit.page import write
 from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
-from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.campaign import Plan, conduct, rest_of_run
 from deadheat.campaign.estimate import estimate
-from deadheat.campaign.resume import Unfinished, load_unfinished
-from deadheat.catalog import Catalog, Selection, selection
+from deadheat.catalog import Catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode, explain
 from deadheat.cli.help import Decorator, Topic, flag
@@ -48,18 +47,14 @@ from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.measure.hosts import Hosts, world_on
-from deadheat.measure.own_servers import own_contender
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
 from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
-from deadheat.store.rows import StoredContender
 from deadheat.store.run_argument import run_argument
 
-LATENCY_S = 5.0
-NEW_RUN = "start a new run"
 BETWEEN_TRIES_S = 2.0  # to reach a host whose link was lost
 
 
@@ -235,40 +230,6 @@ def carry_out(
         require_quiet(world, execution.wait_quiet_s, _asker())
         with progress_view() as listen:
             return conduct(plan, world, store, builder, heard_as(listen))
-
-
-def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:
-    """What is left of a run that has ended early. Raises `DeadheatError` if it cannot go on."""
-    with Store(store_path, read_only=True) as store:
-        unfinished = load_unfinished(store, run_id)
-    return plan_of(unfinished, catalog)
-
-
-def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
-    """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
-    with_latency = unfinished.more_s is None and "--latency" in unfinished.command
-    waiting, protocol = unfinished.waiting, unfinished.protocol
-    own = [kept for kept in waiting if kept.is_own]
-    return Plan(
-        protocol=protocol,
-        selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
-        labels=unfinished.labels,
-        extra=[own_contender(kept.name, kept.manifest, protocol) for kept in own],
-        seed=unfinished.seed,
-        command=unfinished.command,
-        latency_s=LATENCY_S if with_latency else None,
-        explain=unfinished.more_s is None and "explain" in unfinished.command[1:2],
-        left=unfinished,
-    )
-
-
-def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
-    if server := catalog.find(kept.server):
-        return selection(server, kept.setting, kept.workers)
-    raise DeadheatError(
-        f"run {unfinished.id} cannot go on: {catalog.root} has no server {kept.server}",
-        f"name the catalog with --catalog, or {NEW_RUN}",
-    )
 
 
 def await_link(

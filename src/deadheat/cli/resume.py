@@ -6,32 +6,21 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.campaign import Plan
-from deadheat.campaign.resume import load_unfinished
+from deadheat.campaign.campaign import Plan, plan_of, rest_of_run
+from deadheat.campaign.resume import NEW_RUN, load_unfinished
 from deadheat.catalog import Catalog, find_root, load_catalog
-from deadheat.cli.execution import (
-    NEW_RUN,
-    Execution,
-    execute,
-    execution_options,
-    plan_of,
-    rest_of_run,
-)
+from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.run import command as run_command
 from deadheat.cli.stored import stored
 from deadheat.cli.values import Duration
 from deadheat.errors import DeadheatError
-from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
-from deadheat.report.model.view import RunView
-from deadheat.stats.ranking.decision import Verdict
-from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import read_run
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
-from deadheat.workload import Level
 
 ENDS = {
     "running": "is still in progress",
@@ -137,17 +126,3 @@ def extended_plan(store_path: Path, wanted: str | None, more_s: float, catalog: 
         unfinished = load_unfinished(store, run_id)
         extended = unfinished.extended(more_s, verdicts_of(load_view(store, run_id)))
     return plan_of(extended, catalog)
-
-
-def verdicts_of(view: RunView) -> dict[Level, Decided]:
-    """The pairs that a report of the run shows as decided, by level."""
-    return {
-        Level(each.workload, level.connections): {
-            (pair.faster, pair.slower): pair.verdict
-            for pair in level.ranking.pairs
-            if pair.verdict is not Verdict.UNDECIDED
-        }
-        for each in view.by_workload
-        for level in analyze(each).levels
-        if level.ranking is not None
-    }

@@ -3,10 +3,10 @@
 import sys
 from dataclasses import dataclass
 
-from deadheat.campaign.campaign import Plan
+from deadheat.campaign.campaign import LATENCY_S, Plan
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog, replay_lineup
-from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
+from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
 from deadheat.cli.own_options import own_servers_options

@@ -18,13 +18,13 @@ from deadheat.measure.starter import answers_vary
 from deadheat.measure.trial import load_arguments
 from deadheat.measure.verify import (
     BODY,
-    Behavior,
     ask_payload,
     first_answer,
     growth_fault,
 )
 from deadheat.measure.world import World
 from deadheat.numbers import percent
+from deadheat.store.json_columns import Behavior
 from deadheat.workload import Workload
 
 SERVE_S = 1.0
@@ -63,7 +63,7 @@ class Inspection:
     lacks: tuple[str, ...] = ()
     ready_s: float | None = None
     idle_memory_bytes: int | None = None
-    behavior: Mapping[str, Any] | None = None
+    behavior: Behavior | None = None
     served: Mapping[str, int] = field(default_factory=dict)
     served_most: Mapping[str, int] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
@@ -81,15 +81,17 @@ class Inspection:
 
     def to_json(self) -> dict[str, Any]:
         values = {"state": self.state, **asdict(self)}
+        values["behavior"] = self.behavior.as_stored() if self.behavior else None
         del values["words"]
         return values
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
-        """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
+        """Raises `KeyError`, `TypeError` or `ValueError` for a row that `to_json` did not write."""
         values = {key: value for key, value in row.items() if key != "state"}
         lists = {name: tuple(row[name]) for name in ("lacks", "cautions", "workloads")}
-        return cls(**{**values, **lists})
+        behavior = row["behavior"] and Behavior.model_validate(row["behavior"])
+        return cls(**{**values, **lists, "behavior": behavior})
 
 
 def inspect(
@@ -203,7 +205,7 @@ def _inspect(
         fault=wrong,
         ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=used.memory_bytes if used is not None else None,
-        behavior=behavior.to_json(),
+        behavior=behavior,
         served=served,
         served_most=served_most,
         cautions=tuple(cautions),

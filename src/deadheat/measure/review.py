@@ -22,8 +22,9 @@ from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import RETRY_S, load_server, short_load
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.listening import backlog_reading
-from deadheat.measure.verify import BODY, Behavior, fault_of, first_answer, verify
+from deadheat.measure.verify import BODY, fault_of, first_answer, verify
 from deadheat.measure.world import World
+from deadheat.store.json_columns import Behavior
 
 CONNECTIONS = 100
 FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and unicorn (60 s)
@@ -107,8 +108,8 @@ def folder_checks(server: Server, version: str | None) -> Iterator[Check]:
     if "page" in manifest.workloads:
         by_hand = [name for name, text in code.items() if "&lt;" in text]
         noted = any("no template engine" in note for note in manifest.notes)
-        found = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
-        yield Check("template", noted or not by_hand, found + (", as a note says" * noted))
+        escaping = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
+        yield Check("template", noted or not by_hand, escaping + (", as a note says" * noted))
     ended = ended_support(manifest.support, version, datetime.date.today())
     for line, until in ended.items():
         yield Check("support", None, f"{line} ended on {until}")

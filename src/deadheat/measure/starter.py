@@ -39,6 +39,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.warmup.warm_rule import Earlier, Reading
 from deadheat.store import Store
+from deadheat.store.json_columns import Behavior
 from deadheat.workload import HELLO, Level, Workload
 
 RENEWAL_S = 0.5  # of warm-up between renewals of the connections
@@ -151,7 +152,7 @@ class StartAttempt:
         self._invocation = invocation
         self._is_last = is_last
         self._instance_id = 0
-        self._behavior: Mapping[str, Any] = {}  # as stored with the instance
+        self._behavior = Behavior()
         self._loads: dict[Level, LoadProcess] = {}
         self._footprint: Mapping[str, Any] | None = None  # None: its processes are not seen
 
@@ -244,8 +245,9 @@ class StartAttempt:
         faults = workload_faults(self._world, self._protocol, instance, names)
         if faults and len(faults) == len(names):
             fault = faults[names[0]]
-        self._behavior = behavior.to_json()
-        self._store.update_instance(self._instance_id, behavior=self._behavior, fault=fault)
+        self._behavior = behavior
+        stored = behavior.as_stored()
+        self._store.update_instance(self._instance_id, behavior=stored, fault=fault)
         if fault is not None or faults:
             self._require_alive(instance, "while it was verified")
         if fault is not None:
@@ -260,9 +262,9 @@ class StartAttempt:
         if not faults:
             return
         name = self._entered.contender.name
-        stored = self._behavior.get("workload_faults", {})
-        self._behavior = {**self._behavior, "workload_faults": {**stored, **faults}}
-        self._store.update_instance(self._instance_id, behavior=self._behavior)
+        every = {**self._behavior.workload_faults, **faults}
+        self._behavior = self._behavior.model_copy(update={"workload_faults": every})
+        self._store.update_instance(self._instance_id, behavior=self._behavior.as_stored())
         for workload, fault in faults.items():
             self._listen(Event(f"{name} is left out of {workload}: {fault}", trouble=True))
         self._starter.left_out[name] |= frozenset(faults)

@@ -5,11 +5,11 @@ included.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from deadheat.host import Host, HostError
 from deadheat.measure.response import Received, Response, read_responses
+from deadheat.store.json_columns import Behavior
 from deadheat.workload import SampleRequest, Workload
 
 BODY = b"Hello, World!"
@@ -22,29 +22,6 @@ LEAST_DEADLINE_S = 0.05  # of a request after a slow one
 SHOWN_BYTES = 60
 SAMPLES = 3  # requests of each template, with different values
 GROWTH_ROUNDS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Behavior:
-    """How a server behaves. None: it gave no readable answer to that request."""
-
-    status: int | None
-    media_type: str | None
-    body_bytes: int | None
-    framing: str | None  # content-length, chunked, close
-    head_bytes: int | None
-    date: bool
-    server_header: str | None
-    keep_alive: bool | None  # the connection stays after a response
-    close_honored: bool | None  # `Connection: close` closes it
-    http_1_0: str | None  # closes, keeps, refuses
-    head: str | None  # empty, body, refuses
-    pipelined: int | None  # responses to two requests in one packet
-    unknown_path: int | None  # its status
-    fault: str | None  # the check that failed, of the three that decide
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def verify(

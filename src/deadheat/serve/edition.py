@@ -248,7 +248,7 @@ def _facts(
     contender: ContenderView, row: StoredContender, raw: Mapping[str, RawOutput]
 ) -> ServerFacts:
     ready_s = [start.ready_s for start in contender.starts if start.ready_s is not None]
-    heads = [(start.behavior or {}).get("head_bytes") for start in contender.starts]
+    heads = [start.behavior.head_bytes for start in contender.starts if start.behavior]
     head_bytes = [each for each in heads if isinstance(each, int)]
     answered = row.manifest.get("workloads")
     commands = [start.command for start in contender.starts]

@@ -1,13 +1,16 @@
 """What an edition says: changes since an older one, outdated versions, what it separates."""
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from deadheat import numbers
-from deadheat.serve.edition import BoardLevel, Edition, ServerFacts
+from deadheat.cluster.parts import BoardState, Spread
+from deadheat.serve.edition import BoardLevel, Edition, EditionPart, ServerFacts
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.change import UnpairedChange, relative_changes
+from deadheat.stats.ranking.decision import Verdict
 from deadheat.workload import Level
 
 
@@ -36,8 +39,8 @@ def _changes(before: BoardLevel, after: BoardLevel) -> dict[str, UnpairedChange]
         return {}
     places = [np.array([each.names.index(name) for name in names]) for each in (before, after)]
     alpha = ErrorLevel(comparisons=len(names)).alpha
-    found = relative_changes(before.estimate, after.estimate, (places[0], places[1]), alpha)
-    return dict(zip(names, found, strict=True))
+    ratios = relative_changes(before.estimate, after.estimate, (places[0], places[1]), alpha)
+    return dict(zip(names, ratios, strict=True))
 
 
 def outdated(servers: Mapping[str, ServerFacts]) -> dict[str, str]:
@@ -74,6 +77,32 @@ def separates_text(edition: Edition) -> str:
     if edition.separates is None:
         return "What this board separates is not known: a workload has too few fresh starts."
     return f"This board separates differences of {numbers.percent(edition.separates)} and more."
+
+
+def state_of(edition: Edition, parts: Iterable[EditionPart]) -> BoardState:
+    """What a sitting needs to know of the edition that it wrote from these parts."""
+    pairs = [
+        (level.level.workload, pair.faster, pair.slower)
+        for level in edition.levels
+        for pair in (level.ranking.neighbors if level.ranking else ())
+        if pair.verdict is Verdict.UNDECIDED
+    ]
+    levels = [level.sliced for part in parts for level in part.levels if level.sliced]
+    fits = [level.fit.estimate for level in levels]
+    instances = [float(x) for fit in fits for x in fit.instance_variance if x == x]
+    slices = [float(x) for fit in fits for x in fit.slice_variance if x == x]
+    spread = (
+        Spread(statistics.median(instances), statistics.median(slices), measured=True)
+        if instances and slices
+        else Spread()
+    )
+    unranked = [
+        (level.level.workload, name)
+        for level in edition.levels
+        for name in level.cells
+        if name in level.reasons and edition.servers[name].fault is None
+    ]
+    return BoardState(separates_text(edition), tuple(pairs), tuple(unranked), spread)
 
 
 def why_not(level: BoardLevel, name: str) -> str:

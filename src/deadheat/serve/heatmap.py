@@ -346,9 +346,9 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
         ],
         "cells": [_column(edition, level, names, places) for level in edition.levels],
         "before": [
-            [each.name, [_changes(found, level, names) for level in edition.levels]]
+            [each.name, [_changes(changes_by_level, level, names) for level in edition.levels]]
             for each in earlier
-            for found in [changes(each, edition)]
+            for changes_by_level in [changes(each, edition)]
         ],
     }
 
@@ -435,9 +435,9 @@ def _verdict(pair: Pair, name: str, places: Mapping[str, int]) -> list[Any]:
 
 
 def _changes(
-    found: Mapping[Level, Mapping[str, Any]], level: BoardLevel, names: Sequence[str]
+    changes_by_level: Mapping[Level, Mapping[str, Any]], level: BoardLevel, names: Sequence[str]
 ) -> list[list[float | None] | None]:
-    of_level = found.get(level.level, {})
+    of_level = changes_by_level.get(level.level, {})
     return [
         [_round(change.ratio), _round(change.low), _round(change.high)]
         if (change := of_level.get(name))

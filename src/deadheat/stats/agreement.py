@@ -91,11 +91,11 @@ def signs(ranking: Ranking, names: Sequence[str]) -> Floats:
         for pair in ranking.pairs
         if pair.verdict is Verdict.SEPARATED and pair.faster in places and pair.slower in places
     ]
-    found = np.zeros((len(names), len(names)))
+    matrix = np.zeros((len(names), len(names)))
     if separated:
         faster, slower = np.array(separated).T
-        found[faster, slower], found[slower, faster] = 1.0, -1.0
-    return found
+        matrix[faster, slower], matrix[slower, faster] = 1.0, -1.0
+    return matrix
 
 
 def _tau_b(first: Floats, second: Floats) -> float:

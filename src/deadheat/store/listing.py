@@ -128,12 +128,12 @@ class RacedContender:
 
 def raced_contenders(store: Store) -> list[RacedContender]:
     """Every contender of every run, the oldest run first."""
-    found, protocols = [], dict[str, StoredProtocol]()
+    contenders, protocols = [], dict[str, StoredProtocol]()
     for row in store.rows(RACED):
         run_id = row["run_id"]
         if run_id not in protocols:
             protocols[run_id] = parsed(protocol_of, row["protocol"], run_id, "protocol")
-        found.append(
+        contenders.append(
             RacedContender(
                 run_id=run_id,
                 state=run_state(row["state"], row["writer"]),
@@ -146,7 +146,7 @@ def raced_contenders(store: Store) -> list[RacedContender]:
                 fault=row["fault"],
             )
         )
-    return found
+    return contenders
 
 
 def run_ids(store: Store) -> list[str]:

@@ -16,6 +16,13 @@ from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 from deadheat.protocol import StoredProtocol, protocol_of
 from deadheat.store.conclusion import Conclusion
+from deadheat.store.json_columns import (
+    Behavior,
+    CalibrationResult,
+    StoredEnding,
+    StoredJson,
+    WarmUp,
+)
 from deadheat.store.parsing import decoded, masked_manifest, masked_protocol, parsed
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
@@ -33,6 +40,11 @@ from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
 Shape = TypeVar("Shape", StoredContender, StoredInstance, StoredBuild)
+JSON_COLUMNS: Mapping[str, type[StoredJson]] = {
+    "behavior": Behavior,
+    "steady": WarmUp,
+    "ended": StoredEnding,
+}
 
 OF_RUN = "trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
 CONTENDERS = """
@@ -193,7 +205,8 @@ class StoredRun:
         """
         owner = self.id if self.conclusion.imported else None
         for row in self._store.select(CALIBRATION, host_key, owner):
-            result = decoded(parse, row["result"], self.id, "its calibration")
+            read = CalibrationResult.model_validate
+            result = parsed(read, row["result"], self.id, "its calibration")
             return StoredCalibration(row["at"], result)
         return None
 
@@ -289,8 +302,10 @@ def _contender(row: sqlite3.Row, run_id: str) -> StoredContender:
 
 def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
     columns = {
-        name: decoded(_json, row[name], run_id, f"{name} of instance {row['id']}")
-        for name in ("behavior", "steady", "ended")
+        name: parsed(shape.model_validate, row[name], run_id, f"{name} of instance {row['id']}")
+        if row[name]
+        else None
+        for name, shape in JSON_COLUMNS.items()
     }
     command = decoded(parse, row["command"], run_id, f"command of instance {row['id']}")
     return _as(StoredInstance, row, command=tuple(command), **columns)
@@ -307,10 +322,6 @@ def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:
 def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
     """The columns that `shape` has, with those in `decoded` in place of their text."""
     return shape(**{each.name: row[each.name] for each in fields(shape)} | decoded)
-
-
-def _json(text: str | None) -> Any:
-    return parse(text) if text else None
 
 
 def _text(packed: bytes | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
+from deadheat.store.json_columns import TrialResult
 from deadheat.store.rows import StoredTrial
 from deadheat.store.slices import StoredSlice
 
@@ -76,6 +77,11 @@ class TrialRecord(TrialPlace):
     slices: Sequence[StoredSlice] = ()  # what a trial of slices is the sum of
     errors: Mapping[str, int] = field(default_factory=dict)
     gates: Sequence[Gate] = ()
+
+    @property
+    def figures(self) -> TrialResult:
+        """The result, as it will be read from the store."""
+        return TrialResult.model_validate(self.result)
 
     @classmethod
     def at(cls, place: TrialPlace | StoredTrial, **values: Any) -> Self:

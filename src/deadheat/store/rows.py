@@ -1,20 +1,22 @@
 """The frozen values that the store gives back: one for each row, with its JSON decoded."""
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-
-from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
+from deadheat.store.json_columns import (
+    Behavior,
+    CalibrationResult,
+    StoredEnding,
+    TrialResult,
+    WarmUp,
+)
+from deadheat.store.parsing import decoded, parsed
 
 EXPLAINED, STACKS = "explained", "stacks"  # in a trial's result, and among its series
-Known = Annotated[float | None, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +60,16 @@ class StoredInstance:
     invocation: int
     command: tuple[str, ...]
     ready_s: float | None
-    behavior: Mapping[str, Any] | None
-    steady: Mapping[str, Any] | None
+    behavior: Behavior | None
+    steady: WarmUp | None
     fault: str | None
     log_tail: str | None
-    ended: Mapping[str, Any] | None
+    ended: StoredEnding | None
 
     @property
     def workload_faults(self) -> Mapping[str, str]:
         """How its contender answered workloads wrong, by workload."""
-        faults = (self.behavior or {}).get("workload_faults")
-        if not isinstance(faults, Mapping):
-            return {}
-        return {name: fault for name, fault in faults.items() if isinstance(fault, str)}
+        return self.behavior.workload_faults if self.behavior else {}
 
 
 class StoredTrial(NamedTuple):
@@ -103,116 +102,13 @@ class StoredTrial(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        try:
-            return _command(self.command_json)
-        except ValueError as error:
-            raise self.unreadable("command", error) from error
+        return decoded(_command, self.command_json, self.run_id, f"command of trial {self.id}")
 
     @property
-    def result(self) -> Mapping[str, Any]:
-        """Every other figure that the generator reported."""
-        try:
-            result: Mapping[str, Any] = parse(self.result_json or "{}")
-        except ValueError as error:
-            raise self.unreadable("result", error) from error
-        return result
-
-    def unreadable(self, column: str, error: ValueError) -> StoreError:
-        return StoreError(f"run {self.run_id}: {column} of trial {self.id} cannot be read: {error}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerRequest:
-    """What one request took, on average over a trial. None: not counted, as in older runs."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    user_us: Known = None
-    """CPU time of the server's process tree in its own code."""
-    system_us: Known = None
-    """CPU time of the kernel on behalf of the tree."""
-    voluntary_switches: Known = None
-    """Times that a thread of the server gave its CPU up, to wait."""
-    involuntary_switches: Known = None
-    """Times that another task took its CPU."""
-    page_faults: Known = None
-    packets_in: Known = None
-    """TCP segments of the server, with data or without."""
-    data_packets_in: Known = None
-    """Those with data."""
-    packets_out: Known = None
-    """TCP segments of the client, with data or without."""
-    bytes_in: Known = None
-    """Bytes of a response, with its head."""
-    bytes_out: Known = None
-    """Bytes of a request, with its head."""
-
-    @classmethod
-    def stored(cls, result: Mapping[str, Any]) -> Self | None:
-        """That of a trial's result; None if it has none, or what no trial writes."""
-        figures = result.get("per_request")
-        if not isinstance(figures, Mapping):
-            return None
-        names = {each.name for each in fields(cls)}
-        usable = {n: v for n, v in figures.items() if n in names and isinstance(v, int | float)}
-        return cls(**{name: float(v) for name, v in usable.items() if math.isfinite(v)})
-
-    @classmethod
-    def median_of(cls, parts: Sequence[Self]) -> Self | None:
-        """The median of each figure over trials; None without any."""
-        figures = {}
-        for each in fields(cls):
-            known = [v for part in parts if (v := getattr(part, each.name)) is not None]
-            figures[each.name] = statistics.median(known) if known else None
-        return cls(**figures) if any(v is not None for v in figures.values()) else None
-
-    def adding_up_to(self, cpu_us: float | None) -> Self:
-        """With user and system time scaled so that their sum is the median of the sums."""
-        if cpu_us is None or not self.user_us or self.system_us is None:
-            return self
-        factor = cpu_us / (self.user_us + self.system_us)
-        return replace(self, user_us=self.user_us * factor, system_us=self.system_us * factor)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadGroup:
-    """Threads of one name that ran under load; `N` stands for a number in it."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    name: str
-    threads: int
-    us_per_request: Annotated[float, Field(allow_inf_nan=False)]
-    """The time that they ran, all together."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """What `deadheat explain` counted of a contender after its race."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    rate_per_s: Known = None
-    """Under load, without a tool beside it."""
-    traced_rate_per_s: Known = None
-    """While strace counted its system calls."""
-    calls: dict[str, Annotated[float, Field(allow_inf_nan=False)]] | None = None
-    """System calls per request by name, the most first; null if they were not counted."""
-    threads: tuple[ThreadGroup, ...] = ()
-    """Those that ran most come first."""
-    backlog: int | None = None
-    """The longest backlog of its listening sockets."""
-    left_out: tuple[str, ...] = ()
-    """What was not counted, and why."""
-
-    @classmethod
-    def stored(cls, trial: StoredTrial) -> "Explained | None":
-        """That of a trial; None if it has none. Raises `StoreError`."""
-        try:
-            values = trial.result.get(EXPLAINED)
-            return None if values is None else _EXPLAINED.validate_python(values)
-        except ValidationError as error:
-            raise trial.unreadable(EXPLAINED, error) from error
+    def result(self) -> TrialResult:
+        """Every other figure that the generator reported. Raises `StoreError`."""
+        text = self.result_json or "{}"
+        return parsed(TrialResult.model_validate, text, self.run_id, f"result of trial {self.id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +136,7 @@ class StoredCalibration:
     """One result of `deadheat calibrate`."""
 
     at: str
-    result: Mapping[str, Any]
-
-
-_EXPLAINED = TypeAdapter(Explained)
+    result: CalibrationResult
 
 
 def unpacked(packed: bytes) -> list[Any]:

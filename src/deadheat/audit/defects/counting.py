@@ -173,7 +173,7 @@ def _closes(contender: ReplayedContender) -> str | None:
     parts = []
     if requests and closed > CLOSED_SHARE * requests:
         parts.append(f"now {closed:,} in {requests:,}")
-    if contender.behavior.get("keep_alive") is False:
+    if contender.behavior.keep_alive is False:
         parts.append(
             "our server closes after each response, which wrk counts as an error only if no header "
             "announces it"

@@ -167,9 +167,9 @@ def payload(case: Case) -> Iterator[Defect]:
         if figure.body_bytes
     }
     now = {
-        row: contender.behavior["head_bytes"]
+        row: float(contender.behavior.head_bytes)
         for row, contender in case.running.items()
-        if contender.behavior.get("head_bytes")
+        if contender.behavior.head_bytes
     }
     parts = [
         _range("a response then had", then, "bytes"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from deadheat.boards.checks.found import finding_of
+from deadheat.boards.checks.finding import finding_of
 from deadheat.boards.checks.repeats import Noise, noises_of, repeats_of
 from deadheat.boards.model import LiveBoard, Table
 from deadheat.boards.readings import BoardFinding, Figure, rounded

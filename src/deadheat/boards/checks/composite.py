@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from deadheat.boards.checks.found import ROWS_MAX
+from deadheat.boards.checks.finding import ROWS_MAX
 from deadheat.boards.checks.repeats import DRAWS, SEED, Noise
 from deadheat.boards.model import LiveBoard
 from deadheat.boards.readings import BoardFinding, rounded

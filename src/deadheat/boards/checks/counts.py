@@ -3,7 +3,7 @@
 import statistics
 from itertools import pairwise
 
-from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table
 from deadheat.boards.readings import BoardFinding, Figure, rounded
 

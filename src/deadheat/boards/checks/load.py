@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table
 from deadheat.boards.readings import BoardFinding, RatePicture, rounded
 from deadheat.stats.distributions import Floats

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.checks.repeats import Noise
 from deadheat.boards.model import LiveBoard, Table, days_between
 from deadheat.boards.readings import BoardFinding, PlacedEntry, RankPicture, rounded

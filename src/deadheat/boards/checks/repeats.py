@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.boards.checks.found import ROWS_MAX, finding_of
+from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table, days_between
 from deadheat.boards.readings import BoardFinding, RepeatPicture, rounded
 from deadheat.stats.distributions import Floats

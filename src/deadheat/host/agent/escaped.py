@@ -21,17 +21,17 @@ ROUND_S = 0.01
 
 def tags() -> list[tuple[int, str]]:
     """(PID, tag) of each living process of this user with a tag, without this one."""
-    found = []
+    tagged_pids = []
     for pid in numbered(Path("/proc")):
         tag = environment_of(pid).get(TAG.encode())
         if tag is not None and pid != os.getpid() and start_ticks(pid) is not None:
-            found.append((pid, tag.decode(errors="replace")))
-    return found
+            tagged_pids.append((pid, tag.decode(errors="replace")))
+    return tagged_pids
 
 
 def tagged(tag: str) -> list[int]:
     """The living processes with this tag, or with one below it."""
-    return [pid for pid, found in tags() if found == tag or found.startswith(f"{tag}/")]
+    return [pid for pid, other in tags() if other == tag or other.startswith(f"{tag}/")]
 
 
 def kill_all(pids: list[int]) -> None:

@@ -109,10 +109,10 @@ def find_running(host: str, port: int) -> ListeningServer | None:
 
 def addresses_of(host: str, port: int) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise Fault(f"no address of {host}: {error}") from error
-    return [str(each[4][0]) for each in found]
+    return [str(each[4][0]) for each in answers]
 
 
 def is_local(address: str) -> bool:

@@ -20,9 +20,10 @@ from deadheat.stats.ranking.change import asking_slower
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.ranking.pairs import PairFits, fit_pairs
-from deadheat.stats.ranking.ranks import Ranking, Row, rank, without_interval
+from deadheat.stats.ranking.ranks import Decided, Ranking, Row, rank, without_interval
 from deadheat.stats.ranking.rate_matrix import Place, rankable, rate_matrix
 from deadheat.stats.ranking.ratio import RatioInterval
+from deadheat.workload import Level
 
 ALONE = "no other contender has a rate to compare with"
 
@@ -190,6 +191,20 @@ def _level(view: RunView, connections: int) -> LevelAnalysis:
         )
     )
     return LevelAnalysis(connections, tuple(standings), ranking if comparable else None)
+
+
+def verdicts_of(view: RunView) -> dict[Level, Decided]:
+    """The pairs that a report of the run shows as decided, by level."""
+    return {
+        Level(each.workload, level.connections): {
+            (pair.faster, pair.slower): pair.verdict
+            for pair in level.ranking.pairs
+            if pair.verdict is not Verdict.UNDECIDED
+        }
+        for each in view.by_workload
+        for level in analyze(each).levels
+        if level.ranking is not None
+    }
 
 
 def ranking_at(

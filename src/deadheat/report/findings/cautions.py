@@ -296,12 +296,14 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
         for name, gates in gates_of.items():
             for gate in gates:
                 cases[gate.code].append((name, connections, gate))
-    for code, found in cases.items():
+    for code, failures in cases.items():
         what, to_do = GATE_WORDS[code]
-        at = [f"{name} at {connections:,} connections" for name, connections, _ in found]
-        names = tuple(dict.fromkeys(name for name, _, _ in found))
-        worst = max((gate for _, _, gate in found), key=_excess)
-        bounds = "its rate is a lower bound" if len(found) == 1 else "their rates are lower bounds"
+        at = [f"{name} at {connections:,} connections" for name, connections, _ in failures]
+        names = tuple(dict.fromkeys(name for name, _, _ in failures))
+        worst = max((gate for _, _, gate in failures), key=_excess)
+        bounds = (
+            "its rate is a lower bound" if len(failures) == 1 else "their rates are lower bounds"
+        )
         text = f"{what} with {_names(at)}, so {bounds} ({_reading_of(worst)})"
         yield Caution(code, names, text, worst.advice, f"{what} with {_names(names)}: {to_do}")
 
@@ -386,16 +388,16 @@ def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
 def _unsteady(contender: ContenderView) -> Iterator[Affected]:
     """Starts without a steady state, or with trouble during warm-up."""
     checks = [start.steady for start in contender.starts if start.steady]
-    troubled = [steady for steady in checks if steady.get("trouble")]
+    troubled = [steady for steady in checks if steady.trouble]
     if troubled:
-        reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
+        reasons = listing(list(dict.fromkeys(str(steady.trouble) for steady in troubled)))
         detail = f"{reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
         yield Affected(contender.name, detail)
 
 
 def _cut_logs(contender: ContenderView) -> Iterator[Affected]:
     """Logs of which the middle was dropped, because the server wrote more than the limit."""
-    cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
+    cuts = [start.ended.log_cut_bytes or 0 if start.ended else 0 for start in contender.starts]
     if any(cuts):
         dropped = f"{numbers.mebibytes(sum(cuts))} MiB"
         starts = f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"

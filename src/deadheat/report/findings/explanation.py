@@ -19,7 +19,7 @@ from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.change import MeanDifference, difference
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
@@ -48,6 +48,12 @@ DELAYED_ACK_US = (36_000, 60_000)  # Linux delays an acknowledgment by 40 ms
 IDLE_SHARE_MAX = 0.5
 DISTURBED = {*OF_THE_MACHINE, "client_wait"}  # gates
 ONE_BY_ONE_MIN = 0.9  # waits for each accept
+COLLECTOR = re.compile(  # a thread, which comes first in a stack, or a function
+    r"^(?:GC Thread|G1 |ZWorker|Shenandoah)|\bgcBgMarkWorker|\bgcAssistAlloc|\bbgsweep\b"
+    r"|\bHeap::[Cc]ollect|\bMinorGCJob\b|\bConcurrentMarking\b|\bgc_collect_main\b"
+    r"|(?:garbage_collect|collect_garbage)(?:;|$)"
+)
+COLLECTOR_SHARE_MIN, SAMPLES_MIN = 0.2, 100  # of the samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +149,15 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
     known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
     places = range(len(known))
     pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
-    found = []
+    ordered = []
     for low, high in pairs:
         (less, less_parts), (more, more_parts) = known[low], known[high]
         sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
         user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
         sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
         bounds = map(TimeInterval.of, (user, system, difference(sums[0], sums[1], ALPHA)))
-        found.append(Gap.between(more.name, less.name, *bounds))
-    return tuple(found)
+        ordered.append(Gap.between(more.name, less.name, *bounds))
+    return tuple(ordered)
 
 
 def by_instance(contender: ContenderView) -> list[tuple[float, float]]:
@@ -198,7 +204,7 @@ def signs(view: RunView) -> tuple[Sign, ...]:
 
 
 def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, str]]:
-    cell, found = cell_of(contender), contender.explained
+    cell, counts = cell_of(contender), contender.explained
     parts = cell.per_request or PerRequest()
     started = [
         text for start in contender.starts for text in (*start.command, start.log_tail or "")
@@ -207,8 +213,7 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
         yield "debug", f"it runs in debug mode ({match[0]})", "start it as in production"
     if any(len(LOGGED.findall(text)) >= LOGGED_LINES for text in started):
         yield "access_log", "it writes a line for each request", "switch the access log off"
-    keeps = [(start.behavior or {}).get("keep_alive") for start in contender.starts]
-    if False in keeps:
+    if any(start.behavior and start.behavior.keep_alive is False for start in contender.starts):
         yield (
             "no_keep_alive",
             "it closes the connection after each response",
@@ -231,7 +236,7 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             "waits for a delayed acknowledgment before its second packet",
             "set TCP_NODELAY, or write the response with one call",
         )
-    backlog = found.backlog if found is not None else None
+    backlog = counts.backlog if counts is not None else None
     if backlog is not None and backlog < cell.connections:
         yield (
             "short_backlog",
@@ -239,14 +244,35 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             f"give listen() a backlog of {max(1024, cell.connections):,}, and the kernel: "
             "sudo sysctl -w net.core.somaxconn=4096",
         )
-    accepts = sum((found.calls or {}).get(name, 0.0) for name in ACCEPTS) if found else 0.0
-    waits = sum((found.calls or {}).get(name, 0.0) for name in WAITS) if found else 0.0
+    calls = (counts.calls if counts else None) or {}
+    accepts, waits = (sum(calls.get(name, 0.0) for name in names) for names in (ACCEPTS, WAITS))
     if accepts >= 0.5 and waits >= ONE_BY_ONE_MIN * accepts:
         yield (
             "accept_one",
             f"it waits {waits / accepts:.1f} times for each connection that it accepts",
             "accept until EAGAIN after each wait, or keep connections alive",
         )
+    share = collector_share(contender)
+    if share is not None and share >= COLLECTOR_SHARE_MIN:
+        yield (
+            "garbage_collector",
+            f"its garbage collector takes {numbers.percent(share, 0)} of its CPU time",
+            "give its heap more memory (GOGC, -Xmx, --max-semi-space-size), or allocate less for "
+            "each request",
+        )
+    if contender.ended:
+        days = ", ".join(f"{one_line(line)} until {day}" for line, day in contender.ended.items())
+        text = f"its release line was past the end of support when it ran ({days})"
+        yield "end_of_life", text, "move to a release line that its project supports"
+
+
+def collector_share(contender: ContenderView) -> float | None:
+    """The share of perf's samples in a garbage collector; None with too few samples."""
+    total = sum(contender.stacks.values())
+    if total < SAMPLES_MIN:
+        return None
+    inside = sum(n for stack, n in contender.stacks.items() if COLLECTOR.search(stack))
+    return inside / total
 
 
 def calls_text(contender: ContenderView) -> str | None:
@@ -287,13 +313,13 @@ def frames_text(contender: ContenderView, most: int = 5) -> str | None:
 def slowed_text(view: RunView) -> str | None:
     """That strace slows servers down, with the share of their rates that is left."""
     shares = [
-        (each.name, found.traced_rate_per_s / found.rate_per_s)
+        counts.traced_rate_per_s / counts.rate_per_s
         for each in explained(view)
-        if (found := each.explained) is not None and found.rate_per_s and found.traced_rate_per_s
+        if (counts := each.explained) and counts.rate_per_s and counts.traced_rate_per_s
     ]
     if not shares:
         return None
-    low, high = min(share for _, share in shares), max(share for _, share in shares)
+    low, high = min(shares), max(shares)
     left = (
         numbers.percent(low, 0)
         if low == high

@@ -3,14 +3,14 @@
 import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat import numbers
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.distributions import t_critical
+from deadheat.store.json_columns import IdleUsage, StoredFootprint
 from deadheat.store.rows import StoredInstance
 
 # Memory of runs before version 0.2, and of a host that counts by one of both ways since then.
@@ -98,25 +98,23 @@ def footprint(view: RunView, contender: ContenderView) -> Footprint | None:
     if not starts:
         return None
     read = [reading for start in starts if (reading := _footprint_of(start)) is not None]
-    idle = [reading["idle"] for reading in read]
-    levels = sorted({each["asked"] for reading in read for each in reading.get("connections", ())})
-    held = {level: [_at(reading, level) for reading in read] for level in levels}
+    idle = [reading.idle for reading in read]
+    levels = sorted({each.asked for reading in read for each in reading.connections})
+    held = {level: [reading.at(level) for reading in read] for level in levels}
     facts = view.conclusion.builds.get(contender.name)
-    most = [_value(_at(reading, levels[-1]), "socket_bytes") for reading in read] if levels else []
+    most = [reading.at(levels[-1]).socket_bytes for reading in read] if levels else []
     return Footprint(
         ready_s=MeanOfStarts.of([start.ready_s for start in starts], view.confidence),
-        idle_bytes=MeanOfStarts.of(
-            [_value(each, "memory_bytes") for each in idle], view.confidence
-        ),
+        idle_bytes=MeanOfStarts.of([each.memory_bytes for each in idle], view.confidence),
         connections=tuple(_idle_memory(level, held[level], view) for level in levels),
         bytes_per_connection=MeanOfStarts.of(
             [_per_connection(reading, levels) for reading in read], view.confidence
         ),
         peak_bytes=contender.memory_peak_bytes,
         socket_bytes=_whole(most),
-        cache_bytes=_whole([_value(each, "cache_bytes") for each in idle]),
-        processes=_whole([_value(each, "processes") for each in idle]),
-        threads=_whole([_value(each, "threads") for each in idle]),
+        cache_bytes=_whole([each.cache_bytes for each in idle]),
+        processes=_whole([each.processes for each in idle]),
+        threads=_whole([each.threads for each in idle]),
         build_bytes=facts.size_bytes if facts else None,
         dependencies=facts.dependencies if facts else None,
     )
@@ -197,41 +195,28 @@ def memory_refusal(first: RunView, second: RunView) -> str | None:
     )
 
 
-def _footprint_of(start: StoredInstance) -> Mapping[str, Any] | None:
-    found = (start.steady or {}).get("footprint")
-    return found if isinstance(found, Mapping) and isinstance(found.get("idle"), Mapping) else None
+def _footprint_of(start: StoredInstance) -> StoredFootprint | None:
+    return start.steady.footprint if start.steady else None
 
 
-def _at(reading: Mapping[str, Any], connections: int) -> Mapping[str, Any]:
-    rows = (each for each in reading.get("connections", ()) if each["asked"] == connections)
-    return next(rows, {})
-
-
-def _idle_memory(connections: int, rows: Sequence[Mapping[str, Any]], view: RunView) -> IdleMemory:
-    held = min(row.get("held", 0) for row in rows)
+def _idle_memory(connections: int, rows: Sequence[IdleUsage], view: RunView) -> IdleMemory:
     values = [_memory_at(row, connections) for row in rows]
     spread = None if None in values else MeanOfStarts.of(values, view.confidence)
-    return IdleMemory(connections, held, spread)
+    return IdleMemory(connections, min(row.held for row in rows), spread)
 
 
-def _memory_at(row: Mapping[str, Any], connections: int) -> float | None:
-    enough = row.get("held", 0) >= HELD_SHARE_MIN * connections
-    return _value(row, "memory_bytes") if enough else None
+def _memory_at(row: IdleUsage, connections: int) -> float | None:
+    return row.memory_bytes if row.held >= HELD_SHARE_MIN * connections else None
 
 
-def _per_connection(reading: Mapping[str, Any], levels: Sequence[int]) -> float | None:
+def _per_connection(reading: StoredFootprint, levels: Sequence[int]) -> float | None:
     """Of one start, from the fewest to the most of the idle connections that it held."""
-    memory = {level: _memory_at(_at(reading, level), level) for level in levels}
+    memory = {level: _memory_at(reading.at(level), level) for level in levels}
     known = [(level, size) for level, size in memory.items() if size is not None]
     if len(known) < 2:
         return None
     (fewest, least), (most, largest) = known[0], known[-1]
     return (largest - least) / (most - fewest)
-
-
-def _value(row: Mapping[str, Any], name: str) -> float | None:
-    value = row.get(name)
-    return value if isinstance(value, int | float) else None
 
 
 def _whole(values: Sequence[float | None]) -> int | None:

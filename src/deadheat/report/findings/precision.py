@@ -7,9 +7,8 @@ delayed acknowledgment. A run of one contender has a rate with an interval in pl
 
 import enum
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat import numbers
 from deadheat.measure.contender import NULL_SERVER
@@ -23,6 +22,7 @@ from deadheat.report.findings.analysis import (
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.ranks import Ranking
 from deadheat.stats.ranking.rate_matrix import PRECISION, half_width
+from deadheat.store.json_columns import CalibrationResult, FoundSlowdown
 
 FULL_SHARE = 0.85  # of a CPU counts as full: scheduling and the kernel take the rest
 NAMED = 6
@@ -258,39 +258,36 @@ def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
         yield Statement("resolution", f"80 % power to detect a difference of {least}{which}")
 
 
-def calibration(at: str, result: Mapping[str, Any]) -> str:
+def calibration(at: str, result: CalibrationResult) -> str:
     """What `deadheat calibrate` measured on a machine like this run's, and when."""
     parts = []
-    if (share := result.get("false_difference_rate")) is not None:
+    if (share := result.false_difference_rate) is not None:
+        pairs = "?" if result.null_pairs is None else result.null_pairs
         parts.append(
-            f"{numbers.percent(share)} of {result.get('null_pairs', '?')} pairs of equal servers "
-            f"seemed to differ ({numbers.percent(result.get('nominal', 0.05), 0)} is expected by "
-            "chance)"
+            f"{numbers.percent(share)} of {pairs} pairs of equal servers seemed to differ "
+            f"({numbers.percent(result.nominal, 0)} is expected by chance)"
         )
-        if not result.get("passed", True):
+        if not result.passed:
             parts.append("that is more than chance explains, or too few pairs were measured")
-    if slowdowns := result.get("slowdowns"):
-        parts.append(_slowdown_text(slowdowns))
-    if (effect := result.get("minimum_detectable_effect")) is not None:
+    if result.slowdowns:
+        parts.append(_slowdown_text(result.slowdowns))
+    if (effect := result.minimum_detectable_effect) is not None:
         parts.append(f"80 % power to detect a difference of {numbers.percent(effect)}")
     return f"a machine of this kind, on {at[:10]}: {'; '.join(parts)}"
 
 
-def _slowdown_text(slowdowns: Sequence[Mapping[str, Any]]) -> str:
+def _slowdown_text(slowdowns: Sequence[FoundSlowdown]) -> str:
     """The smallest slowdown such that every race found it and all larger ones."""
     smallest = None
-    for slowdown in sorted(slowdowns, key=lambda slowdown: -slowdown["injected"]):
-        if slowdown["found"] < slowdown["races"]:
+    for slowdown in sorted(slowdowns, key=lambda slowdown: -slowdown.injected):
+        if slowdown.found < slowdown.races:
             break
         smallest = slowdown
     if smallest is None:
-        worst = max(slowdown["injected"] for slowdown in slowdowns)
+        worst = max(slowdown.injected for slowdown in slowdowns)
         return f"not even a slowdown of {numbers.percent(worst, 0)} was found in every race"
-    share, races = (
-        numbers.percent(smallest["injected"], 0),
-        numbers.count(smallest["races"], "race"),
-    )
-    return f"a slowdown of {share} was found in {smallest['found']} of {races}"
+    share, races = numbers.percent(smallest.injected, 0), numbers.count(smallest.races, "race")
+    return f"a slowdown of {share} was found in {smallest.found} of {races}"
 
 
 def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:

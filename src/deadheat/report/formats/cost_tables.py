@@ -83,13 +83,13 @@ def footprint_columns(view: RunView) -> list[Column]:
     """A row for each contender that started; no columns if none was read."""
     if not is_read(view):
         return []
-    found = [(each, footprint(view, each)) for each in view.contenders]
+    footprints = [(each, footprint(view, each)) for each in view.contenders]
     names = [
         one_line(contender.label or contender.name, NAME_MAX)
-        for contender, each in found
+        for contender, each in footprints
         if each is not None
     ]
-    rows = [each for _, each in found if each is not None]
+    rows = [each for _, each in footprints if each is not None]
     levels = sorted({each.connections for row in rows for each in row.connections})
     columns = [
         column(names, "server", str, False),

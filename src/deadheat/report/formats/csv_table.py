@@ -13,7 +13,7 @@ from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
-from deadheat.store.rows import PerRequest
+from deadheat.store.json_columns import PerRequest
 
 CONTENDER = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
 PER_REQUEST = tuple(f"{each.name}_per_request" for each in fields(PerRequest))
@@ -142,16 +142,16 @@ def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
 
 
 def _footprint(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
-    found = footprint(view, contender)
-    if found is None:
+    figures = footprint(view, contender)
+    if figures is None:
         return {}
     return {
-        "ready_s": found.ready_s.mean if found.ready_s else None,
-        "memory_idle_bytes": found.idle_bytes.mean if found.idle_bytes else None,
-        "build_bytes": found.build_bytes,
-        "dependencies": found.dependencies,
-        "processes": found.processes,
-        "threads": found.threads,
+        "ready_s": figures.ready_s.mean if figures.ready_s else None,
+        "memory_idle_bytes": figures.idle_bytes.mean if figures.idle_bytes else None,
+        "build_bytes": figures.build_bytes,
+        "dependencies": figures.dependencies,
+        "processes": figures.processes,
+        "threads": figures.threads,
     }
 
 

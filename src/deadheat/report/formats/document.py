@@ -15,7 +15,7 @@ from deadheat.report.findings.profile import Prediction, ProfileRow
 from deadheat.report.findings.transports import TransportCost
 from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
-from deadheat.store.rows import Explained, PerRequest
+from deadheat.store.json_columns import AsStored, Explained, PerRequest
 from deadheat.store.slices import StoredSlice
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
@@ -202,13 +202,13 @@ class Start(Part):
 
     invocation: int
     ready_s: Finite | None
-    steady: dict[str, Any] | None
+    steady: AsStored | None
     """How the steady state was detected."""
-    behavior: dict[str, Any] | None
+    behavior: AsStored | None
     """How the server behaves, if it was probed at this start."""
     fault: str | None
     command: tuple[str, ...]
-    ended: dict[str, Any] | None
+    ended: AsStored | None
     log_tail: str | None
     """The end of the server's own output."""
 
@@ -406,7 +406,7 @@ class CalibrationPart(Part):
     """The last result of `deadheat calibrate` on a machine like the server's."""
 
     at: datetime.datetime
-    result: dict[str, Any]
+    result: AsStored
 
 
 class ProfilePart(Part):

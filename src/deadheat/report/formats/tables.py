@@ -2,9 +2,9 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from deadheat import numbers
 from deadheat.campaign.past import COMMON_RATE
@@ -16,6 +16,7 @@ from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, Share
 from deadheat.report.findings.scaling import Curve, CurvePoint
 from deadheat.report.model.view import ContenderView, RunView
+from deadheat.store.json_columns import Behavior
 from deadheat.store.rows import StoredInstance
 from deadheat.workload import Level as WorkloadLevel
 
@@ -222,7 +223,7 @@ def behavior_columns(view: RunView) -> list[Column]:
         column(started, "ready\nms", lambda contender: _ready_ms(contender.starts)),
         column(started, "steady state", lambda contender: _steady(contender.starts), False),
         *(
-            Column(header, tuple(answer(each.get(key)) for each in behaviors), right=False)
+            Column(header, tuple(answer(getattr(each, key)) for each in behaviors), right=False)
             for key, header in QUESTIONS.items()
         ),
     ]
@@ -471,8 +472,8 @@ def _gain(point: CurvePoint) -> str:
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
 
 
-def _behavior(contender: ContenderView) -> Mapping[str, Any]:
-    return next((start.behavior for start in contender.starts if start.behavior), {})
+def _behavior(contender: ContenderView) -> Behavior:
+    return next((start.behavior for start in contender.starts if start.behavior), Behavior())
 
 
 def _ready_ms(starts: Sequence[StoredInstance]) -> str:
@@ -483,10 +484,10 @@ def _ready_ms(starts: Sequence[StoredInstance]) -> str:
 def _steady(starts: Sequence[StoredInstance]) -> str:
     """The steady-state classes of its starts, with the longest time to become steady."""
     checks = [start.steady for start in starts if start.steady]
-    kinds = ", ".join(dict.fromkeys(str(steady.get("kind")) for steady in checks))
+    kinds = ", ".join(dict.fromkeys(str(steady.kind) for steady in checks))
     after_s = [
-        steady["start"] * steady["window_s"]
+        steady.start * steady.window_s
         for steady in checks
-        if steady.get("start") is not None and steady.get("window_s") is not None
+        if steady.start is not None and steady.window_s is not None
     ]
     return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or numbers.NONE

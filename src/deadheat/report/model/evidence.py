@@ -5,7 +5,7 @@ tool printed, published figures, defects, recoveries, and losses on a link.
 import datetime
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.store import StoredRun
+from deadheat.store.json_columns import Counters, TrialResult
 from deadheat.store.rows import StoredBuild, StoredTrial, TrialOutput
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -65,14 +66,15 @@ def recoveries(trials: Sequence[StoredTrial]) -> tuple[RecoveryRecord, ...]:
         RecoveryRecord(
             invocation=trial.invocation,
             block=trial.block,
-            recovered_after_s=trial.result.get("recovered_after_s"),
-            cpu_burnt_s=trial.result.get("cpu_burnt_s"),
-            burnt_for_s=trial.result.get("burnt_for_s"),
-            idle=trial.result.get("idle"),
+            recovered_after_s=result.recovered_after_s,
+            cpu_burnt_s=result.cpu_burnt_s,
+            burnt_for_s=result.burnt_for_s,
+            idle=result.idle,
             reason=trial.reason,
         )
         for trial in trials
         if trial.kind == "recovery"
+        for result in [trial.result]
     )
 
 
@@ -174,39 +176,38 @@ class LinkLosses:
         if all(host.fingerprint.interface is None for host in run.hosts):
             return None
         results = [trial.result for trial in run.trials]
-        increases = list(_increases(run.trials))
+        increases = list(_increases(run.trials, results))
         return cls(
             server=_host_losses(increases, ""),
             load=_host_losses(increases, LOAD),
-            client_segments_resent=_sum(results, "retransmits"),
-            client_segments_out_of_order=_sum(results, "out_of_order"),
+            client_segments_resent=_sum(result.retransmits for result in results),
+            client_segments_out_of_order=_sum(result.out_of_order for result in results),
         )
 
 
-def _increases(trials: tuple[StoredTrial, ...]) -> Iterator[Mapping[str, Any]]:
+def _increases(trials: Sequence[StoredTrial], results: Sequence[TrialResult]) -> Iterator[Counters]:
     """The counters of each trial; trials of slices in one block share theirs."""
     blocks: set[tuple[int, int]] = set()
-    for trial in trials:
-        result = trial.result
-        if isinstance(own := result.get("network"), Mapping):
-            yield own
-        elif isinstance(shared := result.get("block_network"), Mapping):
+    for trial, result in zip(trials, results, strict=True):
+        if result.network is not None:
+            yield result.network
+        elif result.block_network is not None:
             place = (trial.heat, trial.block)
             if place not in blocks:
                 blocks.add(place)
-                yield shared
+                yield result.block_network
 
 
-def _host_losses(increases: list[Mapping[str, Any]], front: str) -> HostLosses:
-    drops = [_sum(increases, front + name) for name in DROPS]
+def _host_losses(increases: Sequence[Counters], front: str) -> HostLosses:
+    drops = [_sum(each.get(front + name) for each in increases) for name in DROPS]
     known = [number for number in drops if number is not None]
-    resent = _sum(increases, f"{front}RetransSegs")
+    resent = _sum(each.get(f"{front}RetransSegs") for each in increases)
     return HostLosses(resent, sum(known) if known else None)
 
 
-def _sum(rows: list[Mapping[str, Any]], name: str) -> int | None:
-    numbers = [row[name] for row in rows if isinstance(row.get(name), int)]
-    return sum(max(0, number) for number in numbers) if numbers else None
+def _sum(values: Iterable[int | None]) -> int | None:
+    counts = [value for value in values if value is not None]
+    return sum(max(0, count) for count in counts) if counts else None
 
 
 @dataclass(frozen=True, slots=True)

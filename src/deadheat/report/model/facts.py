@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from deadheat.errors import StoreError
 from deadheat.measure.contender import NULL_SERVER
@@ -23,7 +23,8 @@ from deadheat.report.model.series import (
 )
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView, cpus_used_of
 from deadheat.store import Gate, StoredRun
-from deadheat.store.rows import PerRequest, StoredTrial
+from deadheat.store.json_columns import TrialResult
+from deadheat.store.rows import StoredTrial
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -81,16 +82,16 @@ class Facts:
             instance_id=trial.instance_id,
             elapsed_s=trial.elapsed_s,
             client_busy_share=(
-                result.get("busiest_thread_share")  # a trial of slices has no gate for it
+                result.busiest_thread_share  # a trial of slices has no gate for it
                 if trial.id in self._slices
                 else self._run.client_busy_shares.get(trial.id)
             ),
             too_short_to_gather_share=(
-                result.get("too_short_to_gather_share") if trial.id in self._slices else None
+                result.too_short_to_gather_share if trial.id in self._slices else None
             ),
             slices=self._slices.get(trial.id, ()),
-            database_cpu_us_per_request=_number(result.get(DATABASE_CPU)),
-            per_request=PerRequest.stored(result),
+            database_cpu_us_per_request=result.database_cpu_us_per_request,
+            per_request=result.per_request,
         )
 
     def at_common_rate(self, view: TrialView, trial: StoredTrial) -> TrialView:
@@ -99,7 +100,7 @@ class Facts:
         return replace(
             view,
             response_us_p99=merged(texts).quantile_us(0.99, P99_BEYOND),
-            reached_per_s=trial.result.get("reached_per_s"),
+            reached_per_s=trial.result.reached_per_s,
         )
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
@@ -115,7 +116,7 @@ class Facts:
                 raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
         if name != "service_us":
             return Distribution()
-        printed = [trial.result.get("service_us") for trial in trials]
+        printed = [trial.result.service_us for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
 
@@ -131,15 +132,11 @@ class Facts:
         return self._merged[1]
 
 
-def _result_of(trial: StoredTrial, needed: bool) -> Mapping[str, Any]:
+def _result_of(trial: StoredTrial, needed: bool) -> TrialResult:
     """The result, if something in it is shown: to read all of them takes long."""
     text = trial.result_json or ""
     shown = needed or DATABASE_CPU in text or PER_REQUEST in text
-    return trial.result if shown else {}
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) else None
+    return trial.result if shown else TrialResult()
 
 
 def _overall(trial: StoredTrial) -> Overall | None:

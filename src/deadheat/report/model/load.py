@@ -28,7 +28,6 @@ from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import (
     STACKS,
-    Explained,
     StoredCalibration,
     StoredContender,
     StoredInstance,
@@ -132,7 +131,7 @@ def _skew_us(trial: StoredTrial) -> float | None:
     """Few runs have several load hosts, and reading all results would take long."""
     if SKEW not in (trial.result_json or ""):
         return None
-    skew_us: float | None = trial.result.get(SKEW)
+    skew_us = trial.result.skew_us
     return skew_us
 
 
@@ -207,7 +206,7 @@ def _explained(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, Any]:
     series = dict(run.series(STACKS, trial_ids=[last.id]))
     pairs = series.get(last.id, {}).get(STACKS, [])
     stacks = {stack: samples for stack, samples in pairs if isinstance(stack, str)}
-    return {"explained": Explained.stored(last), "stacks": stacks}
+    return {"explained": last.result.explained, "stacks": stacks}
 
 
 def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
@@ -230,10 +229,8 @@ def _workload_fault(
 
 def _warmed_on(instance: StoredInstance, workload: str) -> StoredInstance:
     """The instance with its warm-up on this workload."""
-    later = (instance.steady or {}).get("later")
-    if not isinstance(later, Mapping) or workload not in later:
-        return instance
-    return replace(instance, steady=later[workload])
+    later = instance.steady.later if instance.steady else {}
+    return replace(instance, steady=later[workload]) if workload in later else instance
 
 
 def _notes(contender: StoredContender) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from deadheat.report.model.evidence import (
 from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Conclusion, Gate
-from deadheat.store.rows import Explained, PerRequest, StoredCalibration, StoredHost, StoredInstance
+from deadheat.store.json_columns import Explained, PerRequest
+from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
 from deadheat.store.slices import StoredSlice
 from deadheat.workload import HELLO
 

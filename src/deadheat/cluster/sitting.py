@@ -1,31 +1,23 @@
 """A sitting of `deadheat board race`: goes on with an edition until nothing or no time is left."""
 
-import json
 import shutil
-import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deadheat import numbers
 from deadheat.campaign.campaign import Plan
-from deadheat.catalog import Catalog, selection
-from deadheat.cli.endings import ExitCode
-from deadheat.cli.execution import Execution, carry_out, rest_of_run
-from deadheat.cli.stored import command_line
+from deadheat.catalog import selection
 from deadheat.cluster import parts as edition
-from deadheat.cluster.parts import PlannedPart, Racer, Spread
+from deadheat.cluster.parts import BoardState, PlannedPart, Racer, Spread
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host.local import LocalHost
-from deadheat.output import echo, echo_json
+from deadheat.output import echo
 from deadheat.protocol import SliceProtocol
-from deadheat.stats.ranking.decision import Verdict
 from deadheat.store import Store
 from deadheat.store.bundle import export_run
 from deadheat.store.listing import RacedContender, raced_contenders, run_summaries
@@ -43,96 +35,66 @@ DETECTED_MAX = 10.0  # of a rate: a larger difference needs no race
 def brief(listen: Listener) -> Listener:
     """Events as one line each: an edition has many servers."""
 
-    def listenbriefly(event: Progress | Event | Board) -> None:
+    def listen_briefly(event: Progress | Event | Board) -> None:
         if isinstance(event, Event):
             if AGAIN in event.what:
                 return
             event = Event(event.what.partition("\n")[0], event.trouble)
         listen(event)
 
-    return listenbriefly
+    return listen_briefly
 
 
 def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What the board says after a part: neighbors that are undecided, by workload, in order."""
-
-    separates: str
-    open: tuple[tuple[str, str, str], ...]
-    spread: Spread
-
-
-def write_pages(folder: Path, command: Sequence[str]) -> Written | None:
-    """Write the board of the edition's runs; None without a rate."""
-    from deadheat.cli.board import board_folder, sources
-    from deadheat.serve.board import NEWEST, write_board
-    from deadheat.serve.edition_findings import separates_text
-
-    board = board_folder(folder / PAGES, None, command)
-    try:
-        found = write_board(board, sources((), folder / STORE))
-    except DeadheatError:
-        return None
-    pairs = [
-        (level.level.workload, pair.faster, pair.slower)
-        for level in found.levels
-        for pair in (level.ranking.neighbors if level.ranking else ())
-        if pair.verdict is Verdict.UNDECIDED
-    ]
-    fits = [
-        level.sliced.fit.estimate
-        for part in board.parts[NEWEST]
-        for level in part.levels
-        if level.sliced
-    ]
-    spread = Spread()
-    instances = [float(x) for fit in fits for x in fit.instance_variance if x == x]
-    slices = [float(x) for fit in fits for x in fit.slice_variance if x == x]
-    if instances and slices:
-        spread = Spread(statistics.median(instances), statistics.median(slices), measured=True)
-    return Written(separates_text(found), tuple(pairs), spread)
-
-
 @dataclass(slots=True)
 class Sitting:
-    """One call: goes on where the runs of the folder end, until nothing is left or time is up."""
+    """One call: goes on where the runs of the folder end, until nothing is left or time is up.
+
+    `carry_out` carries out a plan and returns the id of the run, `rest_of` is the plan of what is
+    left of a run, and `write` writes the pages; it returns None without a rate.
+    """
 
     folder: Path
-    catalog: Catalog
     rules: SliceProtocol
     racers: dict[str, Racer]
-    execution: Execution
     budget_s: float | None
     most_together: int
     named: tuple[str, ...]
+    carry_out: Callable[[Plan], str]
+    rest_of: Callable[[str], Plan]
+    write: Callable[[], BoardState | None]
     begun_s: float = field(default_factory=time.monotonic)
     failures: int = 0  # of parts, in a row
 
-    def run(self) -> ExitCode:
-        written = self._write() if self._raced() else None
+    @property
+    def store_path(self) -> Path:
+        return self.folder / STORE
+
+    def run(self) -> tuple[bool, bool]:
+        """Whether it was interrupted, and whether the board has a rate."""
+        state = self.write() if self._raced() else None
         shared, parts = self._left()
-        spread = written.spread if written else Spread()
+        spread = state.spread if state else Spread()
         self._announce(shared, parts, spread)
         interrupted = self._resume() or self._race_all() or self._race_open()
         self._export()
-        written = self._write()
+        state = self.write()
         left = self._left()[1]
-        if written is not None:
-            echo(written.separates)
-            if written.open:
-                echo(f"open        {numbers.count(len(written.open), 'pair')} of neighbors")
+        if state is not None:
+            echo(state.separates)
+            if state.open_pairs:
+                echo(f"open        {numbers.count(len(state.open_pairs), 'pair')} of neighbors")
+            if state.unranked:
+                echo(f"unranked    {numbers.count(len(state.unranked), 'cell')}")
         if left:
             cells = sum(part.cells(self.racers) for part in left)
             echo(f"left        {numbers.count(cells, 'cell')}; the same command goes on")
-        if written is not None:
+        if state is not None:
             echo(f"board       {self.folder / PAGES / 'index.html'}")
-        if interrupted:
-            return ExitCode.INTERRUPTED
-        return ExitCode.OK if written is not None else ExitCode.NO_ANSWER
+        return interrupted, state is not None
 
     @property
     def left_s(self) -> float:
@@ -142,9 +104,9 @@ class Sitting:
         return self.begun_s + self.budget_s - time.monotonic()
 
     def _raced(self) -> list[RacedContender]:
-        if not self.execution.store_path.exists():
+        if not self.store_path.exists():
             return []
-        with closing(Store(self.execution.store_path)) as store:
+        with closing(Store(self.store_path)) as store:
             return raced_contenders(store)
 
     def _left(self) -> tuple[tuple[str, ...], list[PlannedPart]]:
@@ -228,15 +190,15 @@ class Sitting:
 
     def _resume(self) -> bool:
         """Go on with runs that a stop has left; returns whether this one was stopped too."""
-        if not self.execution.store_path.exists():
+        if not self.store_path.exists():
             return False
-        with closing(Store(self.execution.store_path)) as store:
+        with closing(Store(self.store_path)) as store:
             runs = [each for each in run_summaries(store) if each.state in RESUMED]
         for summary in runs:
             if not summary.trials or self.left_s <= 0:
                 continue
             try:
-                plan = rest_of_run(self.execution.store_path, summary.run_id, self.catalog)
+                plan = self.rest_of(summary.run_id)
             except DeadheatError as error:
                 echo(f"! {first_line(error)}", err=True)
                 continue
@@ -257,13 +219,22 @@ class Sitting:
                 return True
 
     def _race_open(self) -> bool:
-        """Race undecided neighbors as long as the budget lasts; those raced least come first."""
+        """Race what the board leaves open, as long as the budget lasts.
+
+        Servers without a rank come first, once in a sitting: noise may have cost them their links.
+        Then come undecided neighbors, those raced least first.
+        """
         times: Counter[tuple[str, ...]] = Counter()
+        tried: set[tuple[str, str]] = set()
         while self.budget_s is not None:
-            written = self._write()
-            parts = edition.open_parts(
-                written.open if written else (), self.racers, self.most_together
-            )
+            state = self.write()
+            cells = [each for each in (state.unranked if state else ()) if each not in tried]
+            shared = edition.shared_of(self.racers, self._raced(), self.named)
+            parts = edition.unranked_parts(cells, self.racers, shared, self.most_together)
+            tried |= {(w, n) for part in parts[:1] for w in part.workloads for n in part.names}
+            if not parts:
+                pairs = state.open_pairs if state else ()
+                parts = edition.open_parts(pairs, self.racers, self.most_together)
             parts = [part for part in parts if self._useful_s(part) <= self.left_s]
             if not parts:
                 return False
@@ -296,7 +267,7 @@ class Sitting:
         A run that fails costs a line. Raises what ended the last of several that failed in a row.
         """
         try:
-            run_id = carry_out(plan, self.execution, brief)
+            run_id = self.carry_out(plan)
         except KeyboardInterrupt:
             return True
         except (DeadheatError, Unmeasurable) as error:
@@ -307,36 +278,17 @@ class Sitting:
             return False
         self.failures = 0
         self._export()
-        with closing(Store(self.execution.store_path)) as store:
+        with closing(Store(self.store_path)) as store:
             states = {each.run_id: each.state for each in run_summaries(store)}
         return states[run_id] == "interrupted"
 
     def _export(self) -> None:
         """A bundle of each run that is over and has none."""
-        if not self.execution.store_path.exists():
+        if not self.store_path.exists():
             return
         bundles = self.folder / BUNDLES
-        with closing(Store(self.execution.store_path)) as store:
+        with closing(Store(self.store_path)) as store:
             for run in run_summaries(store):
                 bundle = bundles / f"{run.run_id}.deadheat"
                 if run.state == edition.ENDED and run.trials and not bundle.exists():
                     export_run(store, run.run_id, bundle)
-
-    def _write(self) -> Written | None:
-        """Write the pages in a process of its own: a board takes memory that the servers need."""
-        words = (sys.executable, "-P", "-m", __name__, str(self.folder), *command_line())
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            *_, last = done.stderr.splitlines() or ["no reason given"]
-            raise DeadheatError(f"the board of {self.folder} could not be written: {last}")
-        values = json.loads(done.stdout)
-        if values is None:
-            return None
-        spread = Spread(**values.pop("spread"))
-        pairs = tuple(tuple(pair) for pair in values.pop("open"))
-        return Written(open=pairs, spread=spread, **values)
-
-
-if __name__ == "__main__":
-    written = write_pages(Path(sys.argv[1]), sys.argv[2:])
-    echo_json(asdict(written) if written else None)
