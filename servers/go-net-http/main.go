@@ -182,5 +182,13 @@ func main() {
 			text(w, collection+" "+r.PathValue("id")+" "+r.PathValue("order")+" "+page)
 		})
 	}
-	log.Fatal(http.ListenAndServe(os.Args[1], mux))
+	server := http.Server{Addr: os.Args[1], Handler: mux}
+	if os.Getenv("H2C") != "" {
+		server.Protocols = new(http.Protocols)
+		server.Protocols.SetUnencryptedHTTP2(true)
+	}
+	if cert := os.Getenv("CERT"); cert != "" {
+		log.Fatal(server.ListenAndServeTLS(cert, os.Getenv("KEY")))
+	}
+	log.Fatal(server.ListenAndServe())
 }

@@ -1,20 +1,25 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::net::SocketAddr;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use askama::Template;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -176,13 +181,53 @@ fn order(path: &str, query: Option<&str>) -> Option<String> {
     Some(format!("{collection} {} {} {page}", decode(id)?, decode(order)?))
 }
 
+async fn serve_http1(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<(), Failure> {
+    let connection =
+        http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
+    Ok(connection.await?)
+}
+
+async fn serve_http2(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<(), Failure> {
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .serve_connection(TokioIo::new(stream), service_fn(answer));
+    Ok(connection.await?)
+}
+
+async fn serve_tls(stream: TcpStream, tls: TlsAcceptor) -> Result<(), Failure> {
+    let stream = tls.accept(stream).await?;
+    match stream.get_ref().1.alpn_protocol() {
+        Some(b"h2") => serve_http2(stream).await,
+        _ => serve_http1(stream).await,
+    }
+}
+
 async fn accept(listener: TcpListener) -> Result<(), Failure> {
+    let tls = tls_acceptor()?;
+    let h2c = std::env::var_os("H2C").is_some();
     loop {
         let (stream, _) = listener.accept().await?;
-        tokio::spawn(
-            http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)),
-        );
+        match &tls {
+            Some(tls) => tokio::spawn(serve_tls(stream, tls.clone())),
+            None if h2c => tokio::spawn(serve_http2(stream)),
+            None => tokio::spawn(serve_http1(stream)),
+        };
     }
+}
+
+fn tls_acceptor() -> Result<Option<TlsAcceptor>, Failure> {
+    let (Ok(cert), Ok(key)) = (std::env::var("CERT"), std::env::var("KEY")) else {
+        return Ok(None);
+    };
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
 fn main() -> Result<(), Failure> {
