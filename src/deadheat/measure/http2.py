@@ -8,8 +8,9 @@ from deadheat.host import ProcessSpec
 from deadheat.load import LoadSpec
 from deadheat.load.engine import PREFLIGHT
 from deadheat.measure.contender import Contender
-from deadheat.measure.verify import BODY, UNKNOWN_PATH, Behavior
+from deadheat.measure.verify import BODY, UNKNOWN_PATH
 from deadheat.measure.world import World
+from deadheat.store.json_columns import Behavior
 from deadheat.workload import HELLO, Workload
 from deadheat.workload.model import Expect, Request, VerificationRequest
 

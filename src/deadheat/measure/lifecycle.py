@@ -22,7 +22,6 @@ from deadheat.measure.verify import (
     PATIENCE_S,
     SILENCE_S,
     Answer,
-    Behavior,
     ask_once,
     ask_payload,
     fault_of,
@@ -31,6 +30,7 @@ from deadheat.measure.verify import (
     workload_fault,
 )
 from deadheat.measure.world import World
+from deadheat.store.json_columns import Behavior
 from deadheat.workload import Workload
 
 ASK_INTERVAL_S = 0.02
