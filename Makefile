@@ -86,6 +86,8 @@ verify-all: build          ## every server in every setting, loaded; goes on whe
 figures: build             ## the figures in the documents, from the runs in docs/results
 	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
 		-o docs/pictures/make-run.svg
+	$(MAKE) stored-board URL=https://example.org
+	cp target/board/index.png docs/pictures/board.png
 	$(UV) run python docs/figures.py
 	@! test -f docs/results/workloads.deadheat || $(UV) run python docs/workload_results.py
 
@@ -106,10 +108,9 @@ EDITION ?= target/edition
 board: build               ## race every server that works here and write the board; goes on later
 	$(UV) run deadheat board race -o $(EDITION) $(if $(BUDGET),--budget $(BUDGET))
 
-stored-board: build        ## the board of the runs in docs/results
-	$(UV) run deadheat board write docs/results/workloads.deadheat \
-		--before docs/results/race-24-b.deadheat --before docs/results/race-24-a.deadheat \
-		-o target/board
+# With URL, pages name their pictures for link previews: URL is where the board will be.
+stored-board: build        ## the board of the edition in docs/results
+	$(UV) run deadheat board write docs/results/edition -o target/board $(if $(URL),--url $(URL))
 
 PAGE := src/deadheat/report/formats/page.html
 

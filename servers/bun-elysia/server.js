@@ -1,6 +1,9 @@
 import { Elysia } from "elysia";
 
 const [hostname, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: Bun.file(CERT), key: Bun.file(KEY) };
+const http2 = Boolean(HTTP2);
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -80,5 +83,5 @@ if (workers > 1 && !process.env.WORKER) {
       return `${collection} ${params.id} ${params.order} ${query.page}`;
     });
   }
-  app.listen({ hostname, port, reusePort: workers > 1 });
+  app.listen({ hostname, port, reusePort: workers > 1, tls, http2 });
 }

@@ -1,4 +1,7 @@
 const [hostname, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: Bun.file(CERT), key: Bun.file(KEY) };
+const http2 = Boolean(HTTP2);
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -86,6 +89,8 @@ if (workers > 1 && !process.env.WORKER) {
     hostname,
     port,
     reusePort: workers > 1,
+    tls,
+    http2,
     routes: {
       "/": { GET: () => new Response("Hello, World!") },
       "/wait": { GET: wait },

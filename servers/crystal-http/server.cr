@@ -95,6 +95,13 @@ if workers.to_i > 1 && !ENV["WORKER"]?
   children.each &.wait
 else
   server = HTTP::Server.new { |context| handle(context) }
-  server.bind_tcp host, port.to_i, reuse_port: workers.to_i > 1
+  if cert = ENV["CERT"]?
+    tls = OpenSSL::SSL::Context::Server.new
+    tls.certificate_chain = cert
+    tls.private_key = ENV["KEY"]
+    server.bind_tls host, port.to_i, tls, reuse_port: workers.to_i > 1
+  else
+    server.bind_tcp host, port.to_i, reuse_port: workers.to_i > 1
+  end
   server.listen
 end

@@ -2,7 +2,11 @@
 -export([start/1]).
 
 start([Host, Port, Backlog, Max]) ->
-    {ok, _} = mochiweb_http:start([
+    Secure = case os:getenv("CERT") of
+        false -> [];
+        Cert -> [{ssl, true}, {ssl_opts, [{certfile, Cert}, {keyfile, os:getenv("KEY")}]}]
+    end,
+    {ok, _} = mochiweb_http:start(Secure ++ [
         {name, hello},
         {link, false},
         {ip, Host},

@@ -4,6 +4,7 @@ import Data.String (fromString)
 import Network.HTTP.Types (methodGet, status200, status404)
 import Network.Wai (Application, rawPathInfo, requestMethod, responseLBS)
 import Network.Wai.Handler.Warp (defaultSettings, runSettings, setHost, setPort)
+import Network.Wai.Handler.WarpTLS (runTLS, tlsSettings)
 import System.Environment (getArgs)
 
 hello :: Application
@@ -14,5 +15,8 @@ hello request respond
 
 main :: IO ()
 main = do
-  [host, port] <- getArgs
-  runSettings (setHost (fromString host) (setPort (read port) defaultSettings)) hello
+  host : port : files <- getArgs
+  let settings = setHost (fromString host) (setPort (read port) defaultSettings)
+  case files of
+    [cert, key] -> runTLS (tlsSettings cert key) settings hello
+    _ -> runSettings settings hello

@@ -1,3 +1,5 @@
+import io.helidon.common.configurable.Resource;
+import io.helidon.common.pki.Keys;
 import io.helidon.http.BadRequestException;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.NotFoundException;
@@ -5,8 +7,10 @@ import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
+import io.helidon.webserver.http1.Http1Config;
 import jakarta.json.JsonObject;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.zip.CRC32;
 
@@ -85,12 +89,20 @@ public class Hello {
     }
 
     public static void main(String[] args) {
-        WebServer.builder()
+        var server = WebServer.builder()
             .host(args[0])
             .port(Integer.parseInt(args[1]))
             .backlog(4096)
-            .routing(Hello::route)
-            .build()
-            .start();
+            .routing(Hello::route);
+        if (System.getenv("CERT") != null) {
+            var keys = Keys.builder().pem(pem -> pem
+                .certChain(Resource.create(Path.of(System.getenv("CERT"))))
+                .key(Resource.create(Path.of(System.getenv("KEY"))))).build();
+            server.tls(tls -> tls.privateKey(keys).privateKeyCertChain(keys));
+        }
+        if (System.getenv("HTTP2") == null) {
+            server.protocolsDiscoverServices(false).addProtocol(Http1Config.create());
+        }
+        server.build().start();
     }
 }

@@ -55,12 +55,13 @@ public class Hello {
             + " " + (page == null ? "" : page));
     }
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         var items = new Items(System.getenv("DATABASE_URL"));
+        var protocols = Transport.protocols();
         Javalin.create(config -> {
             config.startup.showJavalinBanner = false;
             config.jetty.addConnector((server, http) -> {
-                var connector = new ServerConnector(server, 1, Integer.parseInt(args[2]));
+                var connector = new ServerConnector(server, 1, Integer.parseInt(args[2]), protocols);
                 connector.setHost(args[0]);
                 connector.setPort(Integer.parseInt(args[1]));
                 connector.setAcceptQueueSize(4096);

@@ -1,8 +1,11 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.util.concurrent.Executors;
 
 public class Hello {
@@ -21,9 +24,19 @@ public class Hello {
         }
     }
 
-    public static void main(String[] args) throws IOException {
+    static HttpServer listen(InetSocketAddress address) throws GeneralSecurityException, IOException {
+        var cert = System.getenv("CERT");
+        if (cert == null) {
+            return HttpServer.create(address, 4096);
+        }
+        var server = HttpsServer.create(address, 4096);
+        server.setHttpsConfigurator(new HttpsConfigurator(Tls.context(cert, System.getenv("KEY"))));
+        return server;
+    }
+
+    public static void main(String[] args) throws Exception {
         var address = new InetSocketAddress(args[0], Integer.parseInt(args[1]));
-        var server = HttpServer.create(address, 4096);
+        var server = listen(address);
         server.setExecutor(Executors.newFixedThreadPool(Integer.parseInt(args[2])));
         server.createContext("/", Hello::answer);
         server.start();

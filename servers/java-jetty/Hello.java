@@ -125,7 +125,7 @@ public class Hello extends Handler.Abstract.NonBlocking {
 
     public static void main(String[] args) throws Exception {
         var server = new Server(new QueuedThreadPool(Integer.parseInt(args[2])));
-        var connector = new ServerConnector(server, 1, Integer.parseInt(args[3]));
+        var connector = new ServerConnector(server, 1, Integer.parseInt(args[3]), Transport.protocols());
         connector.setHost(args[0]);
         connector.setPort(Integer.parseInt(args[1]));
         connector.setAcceptQueueSize(4096);

@@ -2,13 +2,14 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
@@ -22,17 +23,27 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.QueryStringDecoder;
+import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
+import io.netty.handler.codec.http2.Http2MultiplexHandler;
+import io.netty.handler.codec.http2.Http2StreamFrameToHttpObjectCodec;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
+import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.util.ReferenceCountUtil;
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
+import javax.net.ssl.SSLException;
 
 public class Hello extends SimpleChannelInboundHandler<HttpObject> {
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -176,6 +187,61 @@ public class Hello extends SimpleChannelInboundHandler<HttpObject> {
         context.close();
     }
 
+    private static ChannelInitializer<Channel> initializer(Consumer<ChannelPipeline> protocol) {
+        return new ChannelInitializer<Channel>() {
+            @Override
+            protected void initChannel(Channel channel) {
+                protocol.accept(channel.pipeline());
+            }
+        };
+    }
+
+    private static void http1(ChannelPipeline pipeline) {
+        pipeline.addLast(new HttpServerCodec(), new HttpServerKeepAliveHandler(), new Hello());
+    }
+
+    private static void http2(ChannelPipeline pipeline) {
+        pipeline.addLast(
+            Http2FrameCodecBuilder.forServer().build(),
+            new Http2MultiplexHandler(initializer(
+                stream -> stream.addLast(new Http2StreamFrameToHttpObjectCodec(true), new Hello()))));
+    }
+
+    /** TLS with the first of the protocols that the client knows. */
+    private static Consumer<ChannelPipeline> tls(String cert, String key, String... protocols)
+            throws SSLException {
+        var tls = SslContextBuilder.forServer(new File(cert), new File(key))
+            .applicationProtocolConfig(new ApplicationProtocolConfig(
+                ApplicationProtocolConfig.Protocol.ALPN,
+                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                protocols))
+            .build();
+        return pipeline -> pipeline.addLast(
+            tls.newHandler(pipeline.channel().alloc()),
+            new ApplicationProtocolNegotiationHandler(ApplicationProtocolNames.HTTP_1_1) {
+                @Override
+                protected void configurePipeline(ChannelHandlerContext context, String protocol) {
+                    if (protocol.equals(ApplicationProtocolNames.HTTP_2)) {
+                        http2(context.pipeline());
+                    } else {
+                        http1(context.pipeline());
+                    }
+                }
+            });
+    }
+
+    private static Consumer<ChannelPipeline> protocol() throws SSLException {
+        var cert = System.getenv("CERT");
+        var http2 = System.getenv("HTTP2") != null;
+        if (cert == null) {
+            return http2 ? Hello::http2 : Hello::http1;
+        }
+        return http2
+            ? tls(cert, System.getenv("KEY"), ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1)
+            : tls(cert, System.getenv("KEY"), ApplicationProtocolNames.HTTP_1_1);
+    }
+
     public static void main(String[] args) throws Exception {
         var loops = new MultiThreadIoEventLoopGroup(
             Integer.parseInt(args[2]), NioIoHandler.newFactory());
@@ -183,13 +249,7 @@ public class Hello extends SimpleChannelInboundHandler<HttpObject> {
             .group(loops)
             .channel(NioServerSocketChannel.class)
             .option(ChannelOption.SO_BACKLOG, 4096)
-            .childHandler(new ChannelInitializer<SocketChannel>() {
-                @Override
-                protected void initChannel(SocketChannel channel) {
-                    channel.pipeline().addLast(
-                        new HttpServerCodec(), new HttpServerKeepAliveHandler(), new Hello());
-                }
-            })
+            .childHandler(initializer(protocol()))
             .bind(args[0], Integer.parseInt(args[1]))
             .sync().channel().closeFuture().sync();
     }

@@ -2,6 +2,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undertow.Handlers;
 import io.undertow.Undertow;
+import io.undertow.UndertowOptions;
 import io.undertow.Version;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.util.Headers;
@@ -67,7 +68,7 @@ public class Hello {
             + (page == null ? "" : page.getFirst()));
     }
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         if (args.length != 3) {
             System.out.println(Version.getVersionString());
             return;
@@ -83,8 +84,15 @@ public class Hello {
             var collection = n == 0 ? "users" : "resource" + n;
             routes.get("/" + collection + "/{id}/orders/{order}", exchange -> order(collection, exchange));
         }
-        Undertow.builder()
-            .addHttpListener(Integer.parseInt(args[1]), args[0])
+        var port = Integer.parseInt(args[1]);
+        var cert = System.getenv("CERT");
+        var server = Undertow.builder();
+        if (cert == null) {
+            server.addHttpListener(port, args[0]);
+        } else {
+            server.addHttpsListener(port, args[0], Tls.context(cert, System.getenv("KEY")));
+        }
+        server.setServerOption(UndertowOptions.ENABLE_HTTP2, System.getenv("HTTP2") != null)
             .setIoThreads(Integer.parseInt(args[2]))
             .setSocketOption(Options.BACKLOG, 4096)
             .setHandler(routes)

@@ -5,6 +5,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.json.DecodeException;
+import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
@@ -40,6 +41,13 @@ public class Hello extends VerticleBase {
         }).endHandler(end -> text(context, "%d %08x".formatted(length[0], checksum.getValue())));
     }
 
+    static HttpServerOptions options() {
+        var options = new HttpServerOptions().setAcceptBacklog(4096);
+        var cert = System.getenv("CERT");
+        return cert == null ? options : options.setSsl(true).setUseAlpn(true).setKeyCertOptions(
+            new PemKeyCertOptions().setCertPath(cert).setKeyPath(System.getenv("KEY")));
+    }
+
     @Override
     public Future<?> start() {
         var router = Router.router(vertx);
@@ -56,7 +64,7 @@ public class Hello extends VerticleBase {
                 text(context, collection + " " + context.pathParam("id") + " "
                     + context.pathParam("order") + " " + context.request().getParam("page")));
         }
-        return vertx.createHttpServer(new HttpServerOptions().setAcceptBacklog(4096))
+        return vertx.createHttpServer(options())
             .requestHandler(router)
             .listen(port, host);
     }

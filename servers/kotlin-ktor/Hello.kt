@@ -3,6 +3,7 @@ import io.ktor.server.application.ApplicationCall
 import io.ktor.server.application.install
 import io.ktor.server.engine.connector
 import io.ktor.server.engine.embeddedServer
+import io.ktor.server.engine.sslConnector
 import io.ktor.server.html.respondHtml
 import io.ktor.server.netty.Netty
 import io.ktor.server.plugins.contentnegotiation.ContentNegotiation
@@ -33,11 +34,23 @@ suspend fun ApplicationCall.upload() {
 }
 
 fun main(args: Array<String>) {
+    val cert = System.getenv("CERT")
+    val password = { "memory".toCharArray() }  // Ktor overwrites it
     embeddedServer(Netty, configure = {
-        connector {
-            host = args[0]
-            port = args[1].toInt()
+        if (cert == null) {
+            connector {
+                host = args[0]
+                port = args[1].toInt()
+            }
+        } else {
+            val store = keyStore(cert, System.getenv("KEY"), "server", password())
+            sslConnector(store, "server", password, password) {
+                host = args[0]
+                port = args[1].toInt()
+            }
         }
+        enableHttp2 = System.getenv("HTTP2") != null
+        enableH2c = enableHttp2 && cert == null
         connectionGroupSize = 1
         workerGroupSize = args[2].toInt()
         callGroupSize = args[2].toInt()

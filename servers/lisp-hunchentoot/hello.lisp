@@ -18,13 +18,15 @@
          (make-instance 'single-threaded-taskmaster))
         (t (error "expected multi, multi-limited or single, got ~A" name))))
 
-(defun serve (host port taskmaster backlog)
-  (start (make-instance 'easy-acceptor
-                        :address host
-                        :port (parse-integer port)
-                        :taskmaster (taskmaster taskmaster)
-                        :listen-backlog (parse-integer backlog)
-                        :access-log-destination nil))
+(defun serve (host port taskmaster backlog &optional cert key)
+  (start (apply #'make-instance (if cert 'easy-ssl-acceptor 'easy-acceptor)
+                :address host
+                :port (parse-integer port)
+                :taskmaster (taskmaster taskmaster)
+                :listen-backlog (parse-integer backlog)
+                :access-log-destination nil
+                (when cert
+                  (list :ssl-certificate-file cert :ssl-privatekey-file key))))
   (loop (sleep 60)))
 
 (defun main ()

@@ -1,9 +1,13 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
+import https from "node:https";
 import { crc32 } from "node:zlib";
 import express from "express";
 import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -74,5 +78,5 @@ if (cluster.isPrimary && workers > 1) {
       response.type("text/plain").send(`${collection} ${id} ${order} ${request.query.page}`);
     });
   }
-  app.listen({ host, port, backlog: 4096 });
+  (tls ? https.createServer(tls, app) : app).listen({ host, port, backlog: 4096 });
 }

@@ -4,6 +4,8 @@ import { crc32 } from "node:zlib";
 import { getQuery, getRouterParams, H3, HTTPError, serve } from "h3";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY } = process.env;
+const tls = CERT && { cert: CERT, key: KEY };
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -85,5 +87,5 @@ if (cluster.isPrimary && workers > 1) {
   }
   // Without reusePort, each worker asks for the port alone, and only the first one gets it.
   const reusePort = workers > 1;
-  serve(app, { hostname: host, port, reusePort, silent: true, node: { backlog: 4096 } });
+  serve(app, { hostname: host, port, tls, reusePort, silent: true, node: { backlog: 4096 } });
 }

@@ -1,5 +1,8 @@
 import cluster from "node:cluster";
-import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import Hapi from "@hapi/hapi";
@@ -7,6 +10,12 @@ import Vision from "@hapi/vision";
 import ejs from "ejs";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
+const [plain, secure] = HTTP2
+  ? [http2.createServer, http2.createSecureServer]
+  : [http.createServer, https.createServer];
+const createServer = tls ? secure : plain;
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -40,8 +49,8 @@ const text = (h, body) => h.response(body).type("text/plain");
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
-  const listener = createServer();
-  const server = Hapi.server({ listener, autoListen: false });
+  const listener = createServer({ ...tls });
+  const server = Hapi.server({ listener, tls: Boolean(tls), autoListen: false });
   await server.register(Vision);
   server.views({ engines: { ejs }, path: import.meta.dirname }); // caches compiled templates
   server.route([

@@ -1,4 +1,8 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import https from "node:https";
 import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAdaptorServer } from "@hono/node-server";
@@ -6,6 +10,12 @@ import { Hono } from "hono";
 import { html } from "hono/html";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
+const [plain, secure] = HTTP2
+  ? [http2.createServer, http2.createSecureServer]
+  : [http.createServer, https.createServer];
+const createServer = tls ? secure : plain;
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -75,5 +85,5 @@ if (cluster.isPrimary && workers > 1) {
       return context.text(`${collection} ${id} ${order} ${context.req.query("page")}`);
     });
   }
-  createAdaptorServer({ fetch: app.fetch }).listen({ host, port, backlog: 4096 });
+  createAdaptorServer({ fetch: app.fetch, createServer, serverOptions: tls }).listen({ host, port, backlog: 4096 });
 }

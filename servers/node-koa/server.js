@@ -1,4 +1,8 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import https from "node:https";
 import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bodyParser } from "@koa/bodyparser";
@@ -8,6 +12,12 @@ import Koa from "koa";
 import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
+const [plain, secure] = HTTP2
+  ? [http2.createServer, http2.createSecureServer]
+  : [http.createServer, https.createServer];
+const createServer = tls ? secure : plain;
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -79,5 +89,6 @@ if (cluster.isPrimary && workers > 1) {
   const app = new Koa();
   render(app, { root: import.meta.dirname, layout: false, viewExt: "ejs" }); // caches compiled templates
   app.on("error", () => {}); // a client's mistake is no news
-  app.use(router.routes()).listen({ host, port, backlog: 4096 });
+  app.use(router.routes());
+  createServer({ ...tls }, app.callback()).listen({ host, port, backlog: 4096 });
 }

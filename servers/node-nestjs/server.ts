@@ -1,5 +1,6 @@
 import "reflect-metadata";
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
 import { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -88,11 +89,16 @@ const COLLECTIONS = ["users", ...Array.from({ length: 99 }, (_, n) => `resource$
 class HelloModule {}
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY } = process.env;
+const httpsOptions = CERT && KEY ? { cert: readFileSync(CERT), key: readFileSync(KEY) } : undefined;
 
 if (cluster.isPrimary && Number(workers) > 1) {
   for (let i = 0; i < Number(workers); i++) cluster.fork();
 } else {
-  const app = await NestFactory.create<NestExpressApplication>(HelloModule, { logger: ["error", "warn"] });
+  const app = await NestFactory.create<NestExpressApplication>(HelloModule, {
+    logger: ["error", "warn"],
+    httpsOptions,
+  });
   app.setBaseViewsDir(import.meta.dirname);
   app.setViewEngine("ejs");
   app.enable("view cache");

@@ -1,8 +1,18 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import https from "node:https";
 import { crc32 } from "node:zlib";
 import polka from "polka";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
+const [plain, secure] = HTTP2
+  ? [http2.createServer, http2.createSecureServer]
+  : [http.createServer, https.createServer];
+const createServer = tls ? secure : plain;
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
 const TEXT =
@@ -80,7 +90,7 @@ function decode(request, response, next) {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
-  const app = polka()
+  const app = polka({ server: createServer({ ...tls }) })
     .get("/", (request, response) => send(response, "Hello, World!"))
     .get("/wait", (request, response) => setTimeout(send, 10, response, "waited"))
     .get("/json", (request, response) => send(response, JSON.stringify(account()), "application/json"))

@@ -1,9 +1,12 @@
 import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import restify from "restify";
 
 const [host, port, workers] = process.argv.slice(2);
+const { CERT, KEY, HTTP2 } = process.env;
+const tls = CERT && { cert: readFileSync(CERT), key: readFileSync(KEY) };
 const { bodyParser, queryParser } = restify.plugins;
 
 const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
@@ -57,7 +60,7 @@ function text(response, body) {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
-  const server = restify.createServer();
+  const server = restify.createServer(HTTP2 ? { http2: tls } : tls);
   server.get("/", async (request, response) => text(response, "Hello, World!"));
   server.get("/wait", async (request, response) => {
     await sleep(10);

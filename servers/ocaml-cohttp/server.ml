@@ -11,11 +11,14 @@ let hello _connection request _body =
   | _ -> Server.respond_string ~status:`Not_found ~body:"" ()
 
 let () =
-  let host = Sys.argv.(1) and port = int_of_string Sys.argv.(2) in
+  let host = Sys.argv.(1) and port = `Port (int_of_string Sys.argv.(2)) in
+  let mode =
+    if Array.length Sys.argv = 3 then `TCP port
+    else `TLS (`Crt_file_path Sys.argv.(3), `Key_file_path Sys.argv.(4), `No_password, port)
+  in
   Lwt_main.run
     ( Conduit_lwt_unix.init ~src:host () >>= fun ctx ->
       Server.create
         ~ctx:(Net.init ~ctx ())
-        ~backlog:4096
-        ~mode:(`TCP (`Port port))
+        ~backlog:4096 ~mode
         (Server.make ~callback:hello ()) )

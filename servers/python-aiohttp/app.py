@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 import sys
 import zlib
 from multiprocessing import Process
@@ -82,6 +83,14 @@ def orders(collection: str):
     return order
 
 
+def tls() -> ssl.SSLContext | None:
+    if "CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["CERT"], os.environ["KEY"])
+    return context
+
+
 def serve(listener: socket.socket) -> None:
     app = web.Application()
     app.router.add_get("/", hello)
@@ -93,7 +102,9 @@ def serve(listener: socket.socket) -> None:
     for collection in ["users", *(f"resource{n}" for n in range(1, 100))]:
         app.router.add_get(f"/{collection}/{{id}}/orders/{{order}}", orders(collection))
     loop = uvloop.new_event_loop() if os.environ["LOOP"] == "uvloop" else asyncio.new_event_loop()
-    web.run_app(app, sock=listener, backlog=2048, access_log=None, print=None, loop=loop)
+    web.run_app(
+        app, sock=listener, backlog=2048, ssl_context=tls(), access_log=None, print=None, loop=loop
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from cheroot.ssl.builtin import BuiltinSSLAdapter
 from cheroot.wsgi import Server
 from jinja2 import Environment, FileSystemLoader
 
@@ -116,5 +117,7 @@ if __name__ == "__main__":
         request_queue_size=int(os.environ["BACKLOG"]),
     )
     server.keep_alive_conn_limit = 10000
+    if "CERT" in os.environ:
+        server.ssl_adapter = BuiltinSSLAdapter(os.environ["CERT"], os.environ["KEY"])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     server.safe_start()

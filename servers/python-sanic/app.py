@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -87,11 +88,13 @@ for collection in ["users", *(f"resource{n}" for n in range(1, 100))]:
 
 
 if __name__ == "__main__":
+    tls = {"cert": os.environ["CERT"], "key": os.environ["KEY"]} if "CERT" in os.environ else None
     app.run(
         host=sys.argv[1],
         port=int(sys.argv[2]),
         workers=int(sys.argv[3]),
         backlog=2048,
+        ssl=tls,
         access_log=False,
         motd=False,
     )

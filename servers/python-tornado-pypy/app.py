@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 import sys
 from multiprocessing import Process
 
@@ -16,8 +17,17 @@ class Hello(tornado.web.RequestHandler):
         self.write("Hello, World!")
 
 
+def tls() -> "ssl.SSLContext | None":
+    if "CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["CERT"], os.environ["KEY"])
+    return context
+
+
 async def serve(listeners: list[socket.socket]) -> None:
-    server = tornado.httpserver.HTTPServer(tornado.web.Application([("/", Hello)]))
+    app = tornado.web.Application([("/", Hello)])
+    server = tornado.httpserver.HTTPServer(app, ssl_options=tls())
     server.add_sockets(listeners)
     await asyncio.Event().wait()
 

@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 import sys
 import zlib
 from multiprocessing import Process
@@ -107,8 +108,17 @@ for name in ["users", *(f"resource{n}" for n in range(1, 100))]:
     ROUTES.append((f"/{name}/([^/]+)/orders/([^/]+)", Orders, {"collection": name}))
 
 
+def tls() -> ssl.SSLContext | None:
+    if "CERT" not in os.environ:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(os.environ["CERT"], os.environ["KEY"])
+    return context
+
+
 async def serve(listeners: list[socket.socket]) -> None:
-    server = tornado.httpserver.HTTPServer(tornado.web.Application(ROUTES, template_path=Path(__file__).parent))
+    app = tornado.web.Application(ROUTES, template_path=Path(__file__).parent)
+    server = tornado.httpserver.HTTPServer(app, ssl_options=tls())
     server.add_sockets(listeners)
     await asyncio.Event().wait()
 

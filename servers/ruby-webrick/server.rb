@@ -1,4 +1,5 @@
 require "webrick"
+require "webrick/https" if ENV["CERT"]
 
 class Hello < WEBrick::HTTPServlet::AbstractServlet
   def do_GET(request, response)
@@ -9,6 +10,14 @@ class Hello < WEBrick::HTTPServlet::AbstractServlet
   end
 end
 
+def tls
+  {
+    SSLEnable: true,
+    SSLCertificate: OpenSSL::X509::Certificate.new(File.read(ENV["CERT"])),
+    SSLPrivateKey: OpenSSL::PKey.read(File.read(ENV["KEY"]))
+  }
+end
+
 host, port, clients, nodelay = ARGV
 server = WEBrick::HTTPServer.new(
   BindAddress: host,
@@ -17,7 +26,8 @@ server = WEBrick::HTTPServer.new(
   DoNotReverseLookup: true,
   AccessLog: [],
   Logger: WEBrick::Log.new($stderr, WEBrick::Log::WARN),
-  AcceptCallback: ->(socket) { socket.setsockopt(:TCP, :NODELAY, true) if nodelay }
+  AcceptCallback: ->(socket) { socket.setsockopt(:TCP, :NODELAY, true) if nodelay },
+  **(ENV["CERT"] ? tls : {})
 )
 server.mount("/", Hello)
 trap("TERM") { server.shutdown }

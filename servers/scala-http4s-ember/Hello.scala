@@ -5,6 +5,7 @@ import scala.concurrent.duration.*
 import cats.effect.*
 import cats.syntax.all.*
 import com.comcast.ip4s.*
+import fs2.io.net.tls.TLSContext
 import io.circe.syntax.*
 import org.http4s.*
 import org.http4s.circe.*
@@ -54,11 +55,13 @@ object Hello extends IOApp:
   override protected def computeWorkerThreadCount: Int = sys.env("WORKERS").toInt
 
   def run(args: List[String]): IO[ExitCode] =
-    EmberServerBuilder
+    val server = EmberServerBuilder
       .default[IO]
       .withHost(Host.fromString(args(0)).get)
       .withPort(Port.fromString(args(1)).get)
       .withMaxConnections(4096)
       .withHttpApp(routes.orNotFound)
-      .build
-      .useForever
+    val secured = sys.env.get("CERT").fold(server) { cert =>
+      server.withTLS(TLSContext.Builder.forAsync[IO].fromSSLContext(Tls.context(cert, sys.env("KEY"))))
+    }
+    secured.build.useForever

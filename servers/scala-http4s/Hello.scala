@@ -51,13 +51,17 @@ object Hello extends IOApp {
   private val collections = "users" +: (1 to 99).map(n => s"resource$n")
   private val routes = hello <+> Router(collections.map(name => s"/$name" -> orders(name)): _*)
 
-  def run(args: List[String]): IO[ExitCode] =
-    BlazeServerBuilder[IO]
+  def run(args: List[String]): IO[ExitCode] = {
+    val server = BlazeServerBuilder[IO]
       .bindHttp(args(1).toInt, args(0))
       .withConnectorPoolSize(args(2).toInt)
       .withHttpApp(routes.orNotFound)
+    sys.env
+      .get("CERT")
+      .fold(server)(cert => server.withSSLContext(Tls.context(cert, sys.env("KEY"))))
       .serve
       .compile
       .drain
       .as(ExitCode.Success)
+  }
 }

@@ -4,7 +4,7 @@ import scala.concurrent.Future
 import scala.concurrent.duration.*
 
 import org.apache.pekko.actor.ActorSystem
-import org.apache.pekko.http.scaladsl.Http
+import org.apache.pekko.http.scaladsl.{ConnectionContext, Http}
 import org.apache.pekko.http.scaladsl.marshallers.sprayjson.SprayJsonSupport.*
 import org.apache.pekko.http.scaladsl.model.{ContentTypes, HttpEntity}
 import org.apache.pekko.http.scaladsl.server.Directives.*
@@ -44,4 +44,8 @@ object Hello:
       path("upload") { post { upload } }
     )
     val collections = "users" +: (1 to 99).map(n => s"resource$n")
-    Http().newServerAt(args(0), args(1).toInt).bind(concat((hello +: collections.map(orders))*))
+    val server = Http().newServerAt(args(0), args(1).toInt)
+    val secured = sys.env.get("CERT").fold(server) { cert =>
+      server.enableHttps(ConnectionContext.httpsServer(Tls.context(cert, sys.env("KEY"))))
+    }
+    secured.bind(concat((hello +: collections.map(orders))*))

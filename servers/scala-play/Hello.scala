@@ -51,7 +51,9 @@ object Hello {
   }
 
   def main(args: Array[String]): Unit = {
-    val config = ServerConfig(address = args(0), port = Some(args(1).toInt), mode = Mode.Prod)
+    val port = Some(args(1).toInt)
+    val (plain, secure) = if (sys.env.contains("CERT")) (None, port) else (port, None)
+    val config = ServerConfig(address = args(0), port = plain, sslPort = secure, mode = Mode.Prod)
     val collections = "users" +: (1 to 99).map(n => s"resource$n")
     NettyServer.fromRouterWithComponents(config) { components =>
       collections.map(orders(components, _)).foldLeft(hello(components))(_ orElse _)

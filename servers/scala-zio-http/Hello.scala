@@ -8,7 +8,8 @@ object Hello extends ZIOAppDefault:
   def run =
     for
       args <- getArgs
-      config = Server.Config.default.binding(args(0), args(1).toInt).soBacklog(4096)
+      plain = Server.Config.default.binding(args(0), args(1).toInt).soBacklog(4096)
+      config = sys.env.get("CERT").fold(plain)(cert => plain.ssl(SSLConfig.fromFile(cert, sys.env("KEY"))))
       netty = NettyConfig.default.maxThreads(args(2).toInt)
       _ <- Server
         .serve(routes)

@@ -15,6 +15,7 @@ from deadheat.cluster.parts import (
     parts_of,
     shared_of,
     together_of,
+    unranked_parts,
 )
 from deadheat.protocol import SliceProtocol
 from deadheat.store.listing import RacedContender
@@ -107,6 +108,14 @@ def test_memory_limits_how_many_race_together() -> None:
     assert together_of(64 * gib, [], 10, 2) == 10
     assert together_of(2 * gib, [], 10, 2) == 1
     assert together_of(9 * gib, [raced("a", memory_bytes=gib)], 10, 2) == 2
+
+
+def test_servers_without_a_rank_race_again_beside_the_shared_ones() -> None:
+    cells = [("hello", "c"), ("hello", "a"), ("json", "d"), ("json", "gone")]
+    assert unranked_parts(cells, RACERS, ("a", "b"), 9) == [
+        PlannedPart(("a", "b", "c"), ("hello",)),
+        PlannedPart(("a", "b", "d"), ("json",)),
+    ]
 
 
 def test_undecided_neighbors_race_together() -> None:

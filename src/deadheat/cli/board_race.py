@@ -204,7 +204,8 @@ def _write_apart(folder: Path) -> BoardState | None:
     if values is None:
         return None
     pairs = tuple(tuple(pair) for pair in values["open_pairs"])
-    return BoardState(values["separates"], pairs, Spread(**values["spread"]))
+    unranked = tuple(tuple(cell) for cell in values["unranked"])
+    return BoardState(values["separates"], pairs, unranked, Spread(**values["spread"]))
 
 
 def _write(folder: Path, command: Sequence[str]) -> BoardState | None:

@@ -78,11 +78,13 @@ class Spread:
 class BoardState:
     """What the board says after a part: `open_pairs` are neighbors that are undecided, in order.
 
-    A pair is its workload, the faster server and the slower one.
+    A pair is its workload, the faster server and the slower one. `unranked` are servers that were
+    raced and have no rank, each after its workload.
     """
 
     separates: str
     open_pairs: tuple[tuple[str, str, str], ...]
+    unranked: tuple[tuple[str, str], ...]
     spread: Spread
 
 
@@ -195,6 +197,24 @@ def open_parts(
         else:
             chains.append((workload, [above, below]))
     return [PlannedPart(tuple(names), (workload,)) for workload, names in chains]
+
+
+def unranked_parts(
+    cells: Sequence[tuple[str, str]],
+    racers: Mapping[str, Racer],
+    shared: Sequence[str],
+    together: int,
+) -> list[PlannedPart]:
+    """Runs for servers without a rank: (workload, server). The shared ones link each run."""
+    by_workload: dict[str, list[str]] = {}
+    for workload, name in cells:
+        if name in racers and name not in shared:
+            by_workload.setdefault(workload, []).append(name)
+    return [
+        PlannedPart((*shared, *job.servers), (workload,))
+        for workload, names in by_workload.items()
+        for job in jobs_of(names, 1, together)
+    ]
 
 
 def estimate_of(

@@ -87,6 +87,8 @@ class Sitting:
             echo(state.separates)
             if state.open_pairs:
                 echo(f"open        {numbers.count(len(state.open_pairs), 'pair')} of neighbors")
+            if state.unranked:
+                echo(f"unranked    {numbers.count(len(state.unranked), 'cell')}")
         if left:
             cells = sum(part.cells(self.racers) for part in left)
             echo(f"left        {numbers.count(cells, 'cell')}; the same command goes on")
@@ -217,12 +219,22 @@ class Sitting:
                 return True
 
     def _race_open(self) -> bool:
-        """Race undecided neighbors as long as the budget lasts; those raced least come first."""
+        """Race what the board leaves open, as long as the budget lasts.
+
+        Servers without a rank come first, once in a sitting: noise may have cost them their links.
+        Then come undecided neighbors, those raced least first.
+        """
         times: Counter[tuple[str, ...]] = Counter()
+        tried: set[tuple[str, str]] = set()
         while self.budget_s is not None:
             state = self.write()
-            pairs = state.open_pairs if state else ()
-            parts = edition.open_parts(pairs, self.racers, self.most_together)
+            cells = [each for each in (state.unranked if state else ()) if each not in tried]
+            shared = edition.shared_of(self.racers, self._raced(), self.named)
+            parts = edition.unranked_parts(cells, self.racers, shared, self.most_together)
+            tried |= {(w, n) for part in parts[:1] for w in part.workloads for n in part.names}
+            if not parts:
+                pairs = state.open_pairs if state else ()
+                parts = edition.open_parts(pairs, self.racers, self.most_together)
             parts = [part for part in parts if self._useful_s(part) <= self.left_s]
             if not parts:
                 return False

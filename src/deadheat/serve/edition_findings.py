@@ -96,7 +96,13 @@ def state_of(edition: Edition, parts: Iterable[EditionPart]) -> BoardState:
         if instances and slices
         else Spread()
     )
-    return BoardState(separates_text(edition), tuple(pairs), spread)
+    unranked = [
+        (level.level.workload, name)
+        for level in edition.levels
+        for name in level.cells
+        if name in level.reasons and edition.servers[name].fault is None
+    ]
+    return BoardState(separates_text(edition), tuple(pairs), tuple(unranked), spread)
 
 
 def why_not(level: BoardLevel, name: str) -> str:

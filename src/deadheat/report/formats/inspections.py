@@ -16,6 +16,7 @@ from deadheat.measure.review import Check
 from deadheat.protocol.figures import read_figures
 from deadheat.report.formats.markdown import escape
 from deadheat.report.formats.tables import QUESTIONS, answer
+from deadheat.store.json_columns import Behavior
 
 COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
 RECIPE = "recipe, not verified"
@@ -68,13 +69,7 @@ def line(inspection: Inspection) -> str:
     traits = [
         f"ready {inspection.ready_s:.2f} s",
         f"{numbers.mebibytes(inspection.idle_memory_bytes)} MiB",
-        behavior.framing or "unanswered",
-        f"head {behavior.head_bytes} B",
-        "keep-alive" if behavior.keep_alive else "closes each connection",
-        "close honored" if behavior.close_honored else "ignores Connection: close",
-        f"HTTP/1.0 {behavior.http_1_0 or 'unanswered'}",
-        f"HEAD {behavior.head or 'unanswered'}",
-        f"{behavior.pipelined or 0} of 2 pipelined",
+        *_of_protocol(behavior),
         f"unknown path {behavior.unknown_path or 'unanswered'}",
         *([f"workloads {', '.join(inspection.workloads)}"] if inspection.workloads else []),
         *([f"served {served(inspection)}"] if inspection.served else []),
@@ -85,6 +80,20 @@ def line(inspection: Inspection) -> str:
     state = "note" if inspection.cautions else "ok  "
     name = " ".join(filter(None, (inspection.name, inspection.version)))
     return f"{state} {name}: {', '.join(traits)}"
+
+
+def _of_protocol(behavior: Behavior) -> Iterator[str]:
+    """How it answers; of HTTP/2, no more than that it does."""
+    if behavior.framing == "frames":
+        yield "HTTP/2"
+        return
+    yield behavior.framing or "unanswered"
+    yield f"head {behavior.head_bytes} B"
+    yield "keep-alive" if behavior.keep_alive else "closes each connection"
+    yield "close honored" if behavior.close_honored else "ignores Connection: close"
+    yield f"HTTP/1.0 {behavior.http_1_0 or 'unanswered'}"
+    yield f"HEAD {behavior.head or 'unanswered'}"
+    yield f"{behavior.pipelined or 0} of 2 pipelined"
 
 
 def summary(inspections: Sequence[Inspection]) -> str:
@@ -139,7 +148,7 @@ def _with_change(inspection: Inspection, server: Server) -> Inspection:
     """With a caution if the folder now has another build, start or workload."""
     if inspection.fault is not None or inspection.lacks:
         return inspection
-    is_here = inspection.setting in server.settings
+    is_here = inspection.setting in (*server.settings, *server.manifest.transports)
     if is_here and inspection.source_key == selection(server, inspection.setting).source_key:
         return inspection
     return replace(inspection, cautions=(*inspection.cautions, CHANGED))
