@@ -86,8 +86,8 @@ verify-all: build          ## every server in every setting, loaded; goes on whe
 figures: build             ## the figures in the documents, from the runs in docs/results
 	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
 		-o docs/pictures/make-run.svg
-	$(MAKE) stored-board URL=https://example.org
-	cp target/board/index.png docs/pictures/board.png
+	$(MAKE) stored-board
+	cp target/board/index.svg docs/pictures/board.svg
 	$(UV) run python docs/figures.py
 	@! test -f docs/results/workloads.deadheat || $(UV) run python docs/workload_results.py
 

@@ -161,7 +161,9 @@ class BoardFolder:
             self._write(server_file(name), page)
             self._write(badge_file(name), badge(edition, name))
         others = [name for name in everyone if name not in edition.servers]
-        image = self._picture("index.html", draw_top(edition))
+        if (top := draw_top(edition)) is not None:
+            self._write("index.svg", top)
+        image = self._picture("index.html", top)
         self._write("index.html", index_page(edition, earlier, image, self.repeat, others))
         (self.folder / LISTS[0]).write_text("\n".join([*self.files, ""]), encoding="utf-8")
         return edition
