@@ -183,5 +183,13 @@ func main() {
 			text(w, collection+" "+chi.URLParam(r, "id")+" "+chi.URLParam(r, "order")+" "+page)
 		})
 	}
-	log.Fatal(http.ListenAndServe(os.Args[1], router))
+	server := http.Server{Addr: os.Args[1], Handler: router}
+	if os.Getenv("H2C") != "" {
+		server.Protocols = new(http.Protocols)
+		server.Protocols.SetUnencryptedHTTP2(true)
+	}
+	if cert := os.Getenv("CERT"); cert != "" {
+		log.Fatal(server.ListenAndServeTLS(cert, os.Getenv("KEY")))
+	}
+	log.Fatal(server.ListenAndServe())
 }

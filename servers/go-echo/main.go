@@ -171,7 +171,24 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	config := echo.StartConfig{Address: os.Args[1], HideBanner: true, HidePort: true}
-	if err := config.Start(ctx, e); err != nil {
+	if os.Getenv("H2C") != "" {
+		config.BeforeServeFunc = func(server *http.Server) error {
+			server.Protocols = new(http.Protocols)
+			server.Protocols.SetUnencryptedHTTP2(true)
+			return nil
+		}
+	}
+	if err := start(ctx, config, e); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// With CERT and KEY it speaks TLS.
+func start(ctx context.Context, config echo.StartConfig, e *echo.Echo) error {
+	cert := os.Getenv("CERT")
+	if cert == "" {
+		return config.Start(ctx, e)
+	}
+	config.CertFilesystem = os.DirFS("/")
+	return config.StartTLS(ctx, e, cert[1:], os.Getenv("KEY")[1:])
 }

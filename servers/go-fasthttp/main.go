@@ -164,7 +164,7 @@ func main() {
 		collections[fmt.Sprintf("resource%d", n)] = true
 	}
 	rows := newRows()
-	log.Fatal(fasthttp.ListenAndServe(os.Args[1], func(ctx *fasthttp.RequestCtx) {
+	handler := func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Method()) + " " + string(ctx.Path()) {
 		case "GET /":
 			text(ctx, "Hello, World!")
@@ -192,5 +192,9 @@ func main() {
 			}
 			order(ctx)
 		}
-	}))
+	}
+	if cert := os.Getenv("CERT"); cert != "" {
+		log.Fatal(fasthttp.ListenAndServeTLS(os.Args[1], cert, os.Getenv("KEY"), handler))
+	}
+	log.Fatal(fasthttp.ListenAndServe(os.Args[1], handler))
 }

@@ -155,5 +155,7 @@ func main() {
 			return c.SendString(collection + " " + c.Params("id") + " " + c.Params("order") + " " + c.Query("page"))
 		})
 	}
-	log.Fatal(app.Listen(os.Args[1], fiber.ListenConfig{DisableStartupMessage: true}))
+	config := fiber.ListenConfig{DisableStartupMessage: true}
+	config.CertFile, config.CertKeyFile = os.Getenv("CERT"), os.Getenv("KEY")
+	log.Fatal(app.Listen(os.Args[1], config))
 }

@@ -165,5 +165,9 @@ func main() {
 			c.String(http.StatusOK, "%s %s %s %s", collection, id, order, page)
 		})
 	}
+	router.UseH2C = os.Getenv("H2C") != ""
+	if cert := os.Getenv("CERT"); cert != "" {
+		log.Fatal(router.RunTLS(os.Args[1], cert, os.Getenv("KEY")))
+	}
 	log.Fatal(router.Run(os.Args[1]))
 }

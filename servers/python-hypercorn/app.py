@@ -57,6 +57,8 @@ async def app(scope, receive, send):
     elif scope["method"] == "GET" and (text := order(scope)) is not None:
         await answer(send, text)
     else:
+        async for _ in pieces(receive):  # hypercorn ends an HTTP/2 connection with a body that nobody reads
+            pass
         await refuse(send, 404)
 
 

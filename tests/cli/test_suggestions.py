@@ -23,7 +23,7 @@ SUGGESTED = re.compile(rf"\bdeadheat (?=(?:{'|'.join(SUMMARIES)})\b)(.+?){END}",
 TIME = re.compile(r"(--more|--budget) \S+")  # shortened: what is tested is not the time
 WAITS = " --wait-quiet"  # may wait for other tests
 BUDGET = ("--budget", "1s")  # of a suggested race, which would take five minutes
-KINDS = ("catalog", "other-catalog", "own")
+KINDS = ("catalog", "elsewhere")  # a server of another catalog, one that runs, and an own one
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +41,9 @@ def contenders(
     (tmp_path / "short.toml").write_text(SPENT)
     monkeypatch.chdir(tmp_path)
     protocol = ("--protocol", "short.toml")
-    if request.param == "other-catalog":
+    if request.param == "elsewhere":
         monkeypatch.delenv("DEADHEAT_CATALOG")
-        return ("hello", "outlives-sigterm", "--catalog", str(CATALOG), *protocol)
-    if request.param == "own":
-        return ("hello", *protocol, "--url", url, *OWN)
+        return ("hello", "--catalog", str(CATALOG), *protocol, "--url", url, *OWN)
     return ("hello", "outlives-sigterm", *protocol)
 
 

@@ -121,7 +121,7 @@ impl NullPeer {
             }
             frame::RST_STREAM => self.pending.retain(|pending| pending.stream != head.stream),
             frame::SETTINGS if !head.has(frame::ACK) => {
-                for setting in payload.chunks_exact(6) {
+                for setting in payload.as_chunks::<6>().0 {
                     if setting[..2] == frame::INITIAL_WINDOW_SIZE.to_be_bytes() {
                         let window = i64::from(frame::number(&setting[2..]));
                         let growth = window - self.stream_window;

@@ -1,3 +1,4 @@
+use std::env;
 use std::error::Error;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -8,6 +9,9 @@ use actix_web::web::{Html, Json, Path, Payload, Query, ServiceConfig};
 use actix_web::{App, HttpServer, get, post, web};
 use askama::Template;
 use futures_util::StreamExt;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
@@ -148,9 +152,15 @@ fn orders(app: &mut ServiceConfig) {
     }
 }
 
+fn tls(cert: String, key: String) -> Result<ServerConfig, Box<dyn Error>> {
+    let chain = CertificateDer::pem_file_iter(cert)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    Ok(ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?)
+}
+
 #[actix_web::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().collect();
+    let args: Vec<String> = env::args().collect();
     let [_, address, workers] = args.as_slice() else {
         return Err("usage: server HOST:PORT WORKERS".into());
     };
@@ -164,6 +174,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .service(upload)
             .configure(orders)
     };
-    HttpServer::new(app).workers(workers.parse()?).backlog(4096).bind(address)?.run().await?;
-    Ok(())
+    let server = HttpServer::new(app).workers(workers.parse()?).backlog(4096);
+    let server = match (env::var("CERT"), env::var("KEY")) {
+        (Ok(cert), Ok(key)) => server.bind_rustls_0_23(address, tls(cert, key)?)?,
+        _ if env::var_os("H2C").is_some() => server.bind_auto_h2c(address)?,
+        _ => server.bind(address)?,
+    };
+    Ok(server.run().await?)
 }

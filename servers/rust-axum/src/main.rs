@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use axum_server::tls_rustls::RustlsConfig;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
@@ -155,7 +156,13 @@ async fn serve(address: String) -> Result<(), Failure> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind(address.parse()?)?;
-    Ok(axum::serve(socket.listen(4096)?, routes()).await?)
+    let listener = socket.listen(4096)?;
+    let (Ok(cert), Ok(key)) = (std::env::var("CERT"), std::env::var("KEY")) else {
+        return Ok(axum::serve(listener, routes()).await?);
+    };
+    let tls = RustlsConfig::from_pem_file(cert, key).await?;
+    let server = axum_server::from_tcp_rustls(listener.into_std()?, tls)?;
+    Ok(server.serve(routes().into_make_service()).await?)
 }
 
 #[tokio::main]

@@ -302,7 +302,7 @@ impl Client {
             return Ok(Event::More);
         }
         self.is_settled = true;
-        for setting in payload.chunks_exact(6) {
+        for setting in payload.as_chunks::<6>().0 {
             let name = u16::from_be_bytes([setting[0], setting[1]]);
             let value = frame::number(&setting[2..]);
             match name {
