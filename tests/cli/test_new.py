@@ -67,7 +67,7 @@ MANIFESTS = sorted((ROOT / "servers").glob("*/server.toml"))
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.parent.name)
 def test_nothing_else_is_left_out_of_any_manifest(path: Path) -> None:
     text = path.read_text()
-    about_one = {"notes", "verified", "settings", "published"}
+    about_one = {"notes", "verified", "settings", "transports", "published"}
     kept = {key: value for key, value in tomllib.loads(text).items() if key not in about_one}
     assert tomllib.loads(without_facts(text)) == kept
 
