@@ -162,9 +162,17 @@ def transport_columns(costs: Sequence[TransportCost]) -> list[Column]:
         column(costs, "beside", lambda cost: one_line(cost.by, NAME_MAX), False),
         column(costs, "rate, % of that\n[95 %]", _transport_rate, False),
         column(costs, "CPU µs/req more\n[95 %]", _transport_cpu, False),
-        column(costs, "p99 ms\nthere", lambda c: numbers.milliseconds(c.service_us_p99_by)),
-        column(costs, "p99 ms\nhere", lambda c: numbers.milliseconds(c.service_us_p99)),
+        column(costs, "p99 ms\nthere", _p99_by, True, "latency"),
+        column(costs, "p99 ms\nhere", _p99, True, "latency"),
     ]
+
+
+def _p99_by(cost: TransportCost) -> str:
+    return numbers.milliseconds(cost.service_us_p99_by)
+
+
+def _p99(cost: TransportCost) -> str:
+    return numbers.milliseconds(cost.service_us_p99)
 
 
 def _transport_rate(cost: TransportCost) -> str:
