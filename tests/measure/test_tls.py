@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -14,9 +16,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from deadheat.catalog.manifest import Transport
 from deadheat.errors import DeadheatError
+from deadheat.load import LoadResult
 from deadheat.measure import lifecycle
 from deadheat.measure.certificates import Certificates, certificates
 from deadheat.measure.contender import Contender, controls
+from deadheat.measure.http2 import http2_fault
 from deadheat.measure.inspection import load_server
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.own_servers import OwnServers, kept_of, own_contender
@@ -25,6 +29,7 @@ from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol, load_as
 from deadheat.workload import Workload
+from deadheat.workload.model import Request
 
 RACE = load_as(Path(__file__).parents[2], "settle", SliceProtocol)
 
@@ -203,3 +208,18 @@ def test_keys_of_rsa_are_made_on_request() -> None:
         key = load_pem_private_key(Path(values["key"]).read_bytes(), password=None)
         assert isinstance(key, RSAPrivateKey)
         assert key.key_size == 2048
+
+
+@pytest.mark.parametrize(
+    ("expect", "fault"), [({"status": 404}, None), ({"body": "no"}, "2 body_mismatch")]
+)
+def test_bug_an_error_page_with_the_time_was_wrong_over_http2(
+    expect: dict[str, Any], fault: str | None
+) -> None:
+    """Without an expected body, the engine compares each body with the first."""
+    result = LoadResult("engine", "1", 1.0, 1, 1.0, {"body_mismatch": 2}, {})
+    engine = SimpleNamespace(command=lambda _: ["load"], parse=lambda *_: result)
+    host = SimpleNamespace(run=lambda *_: None)
+    asked: Any = SimpleNamespace(server_engine=engine, server_host=host, engine_version="1")
+    request = Request.model_validate({"path": "/none", "expect": expect})
+    assert http2_fault(asked, "http://a/", (), request, 1.0) == fault
