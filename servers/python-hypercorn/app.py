@@ -57,7 +57,7 @@ async def app(scope, receive, send):
     elif scope["method"] == "GET" and (text := order(scope)) is not None:
         await answer(send, text)
     else:
-        async for _ in pieces(receive):  # hypercorn ends an HTTP/2 connection with a body that nobody reads
+        async for _ in pieces(receive):  # or hypercorn ends an HTTP/2 connection
             pass
         await refuse(send, 404)
 

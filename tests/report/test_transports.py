@@ -70,4 +70,5 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert first.startswith("hello:https has ")
     assert "of the rate of hello and takes 4.5 µs more CPU time (medians of 2 servers)" in first
     assert any("hello predicts hello:https with tau-b" in text for text in others)
+    assert not any("CPU time" in text for text in others), "one estimate of one thing"
     assert "What transports cost" in markdown.write(view, analyze(view))

@@ -194,7 +194,7 @@ def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:
 
 
 def _write_apart(folder: Path) -> BoardState | None:
-    """Write the pages in a process of its own: a board takes memory that the servers need."""
+    """Write the pages in a separate process: a board takes memory that the servers need."""
     words = (sys.executable, "-P", "-m", __name__, str(folder), *command_line())
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:

@@ -61,7 +61,7 @@ def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selec
 def over_transports(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
     """Each server on each transport of the protocol that it speaks.
 
-    Raises `DeadheatError` for a transport that none of some servers speaks, or beside a setting.
+    Raises `DeadheatError` if a setting is chosen, too.
     """
     for each in selections:
         if each.transport != HTTP:
@@ -70,17 +70,23 @@ def over_transports(selections: Sequence[Selection], protocol: Protocol) -> list
             )
     if protocol.transports == (HTTP,):
         return list(selections)
-    if named := [each.setting for each in selections if each.setting != "default"]:
-        raise DeadheatError(
-            f"--transport and --setting {named[0]} exclude each other",
-            "a transport is a setting of its own",
-        )
+    for each in selections:
+        refuse_setting(each.setting)
     return [
         selection(chosen.server, transport, chosen.start.workers) if transport != HTTP else chosen
         for chosen in selections
         for transport in protocol.transports
         if transport == HTTP or transport in chosen.server.manifest.transports
     ]
+
+
+def refuse_setting(setting: str) -> None:
+    """Raises `DeadheatError` for a setting beside --transport."""
+    if setting != "default":
+        raise DeadheatError(
+            f"--transport and --setting {setting} exclude each other",
+            "omit --setting: a transport is itself a setting",
+        )
 
 
 def lacking(servers: Sequence[Server], selections: Sequence[Selection], workload: str) -> list[str]:

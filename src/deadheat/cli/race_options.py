@@ -150,7 +150,7 @@ _PROTOCOL = (
         "--streams",
         section=Topic.LOAD,
         type=Number(),
-        help="Requests at once on each connection, with HTTP/2.  [default: 1]",
+        help="Number of concurrent requests on each HTTP/2 connection.  [default: 1]",
     ),
     flag(
         "--tls-key",

@@ -12,7 +12,7 @@ from deadheat.build.prepare import prepare
 from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_for_builds
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.catalog.manifest import HTTP, TRANSPORTS, Transport
-from deadheat.cli.choice import chosen_servers, open_catalog
+from deadheat.cli.choice import chosen_servers, open_catalog, refuse_setting
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
@@ -154,11 +154,8 @@ def command(
     )
     servers_catalog = open_catalog(catalog)
     matching = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
-    if transports and setting != "default":
-        raise DeadheatError(
-            f"--transport and --setting {setting} exclude each other",
-            "a transport is a setting of its own",
-        )
+    if transports:
+        refuse_setting(setting)
     settings = ["default" if each == HTTP else each for each in transports or (setting,)]
     chosen = list(_selections(matching, settings, every_setting)) if not strict else []
     if transports and matching and not (chosen or strict):

@@ -44,7 +44,7 @@ class LoadSpec:
     expect_body: str | None = None
     workload: Mapping[str, Any] | None = None  # of the engine alone; None: GET the URL
     arguments: Sequence[str] = ()
-    http2_streams: int | None = None  # requests at once on a connection; None: HTTP/1.1
+    http2_streams: int | None = None  # concurrent requests on a connection; None: HTTP/1.1
 
     @property
     def limit_s(self) -> float:

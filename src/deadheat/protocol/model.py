@@ -159,7 +159,7 @@ class AnyProtocol(Strict):
     duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
     workloads: Workloads = ()  # (): hello
     transports: Annotated[tuple[Transport, ...], Field(min_length=1, strict=False)] = (HTTP,)
-    streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] = 1  # requests at once, with HTTP/2
+    streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] = 1  # concurrent requests of a connection
     tls_key: Literal["ecdsa", "rsa"] = "ecdsa"  # of the servers that deadheat starts
 
     @property

@@ -14,7 +14,7 @@ from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare, signs
 from deadheat.stats.ranking.ranks import Ranking
-from deadheat.workload import HELLO, Level
+from deadheat.workload import HELLO, Level, parts_of
 
 MOVERS = 3
 
@@ -212,10 +212,13 @@ def _prediction(
     standings: Mapping[str, Mapping[str, Standing]],
 ) -> Prediction:
     first, second = (analyses[name].main.ranking for name in (by, workload))
+    # What a transport costs is known with intervals: see `transport_costs`.
+    is_transport = parts_of(by)[0] == parts_of(workload)[0]
     more_us = {
         name: other_us - own_us
         for name, standing in standings[workload].items()
-        if name in standings[by]
+        if not is_transport
+        and name in standings[by]
         and (other_us := standing.cell.server_cpu_us_per_request) is not None
         and (own_us := standings[by][name].cell.server_cpu_us_per_request) is not None
     }

@@ -162,8 +162,8 @@ def transport_columns(costs: Sequence[TransportCost]) -> list[Column]:
         column(costs, "beside", lambda cost: one_line(cost.by, NAME_MAX), False),
         column(costs, "rate, % of that\n[95 %]", _transport_rate, False),
         column(costs, "CPU µs/req more\n[95 %]", _transport_cpu, False),
-        column(costs, "p99 ms\nthere", _p99_by, True, "latency"),
-        column(costs, "p99 ms\nhere", _p99, True, "latency"),
+        column(costs, "p99 ms\nof that", _p99_by, True, "latency"),
+        column(costs, "p99\nms", _p99, True, "latency"),
     ]
 
 

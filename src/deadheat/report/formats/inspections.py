@@ -83,7 +83,7 @@ def line(inspection: Inspection) -> str:
 
 
 def _of_protocol(behavior: Behavior) -> Iterator[str]:
-    """How it answers; of HTTP/2, no more than that it does."""
+    """The traits that only HTTP/1.1 has; for HTTP/2, its name."""
     if behavior.framing == "frames":
         yield "HTTP/2"
         return
