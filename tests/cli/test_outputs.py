@@ -35,7 +35,7 @@ def test_bug_a_closed_or_broken_output_was_a_traceback(asks: str, tmp_path: Path
     assert (code, said.startswith("error: the output: No space left")) == (ExitCode.FAILED, True)
 
 
-@pytest.mark.parametrize("command", ["list", f"report --from {BUNDLE}", "list --json"])
+@pytest.mark.parametrize("command", ["list", f"report --from {BUNDLE}"])
 def test_results_without_a_reader(command: str, tmp_path: Path) -> None:
     assert run_shell(f"{command} >&-", tmp_path) == (0, "")
     assert run_shell(f"{command} >&- 2>&- <&-", tmp_path) == (0, "")
