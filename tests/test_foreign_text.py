@@ -1,6 +1,5 @@
 """Text of servers, manifests and bundles cannot control a terminal."""
 
-import ast
 import csv
 import io
 from pathlib import Path
@@ -15,14 +14,6 @@ from deadheat.output import echo, echo_json, echo_rendered
 from deadheat.report.formats.markdown import code, escape
 from tests.report.made import made_run
 
-SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
-PRINTS = (
-    "output.py",
-    "console.py",
-    *(f"host/agent/{name}.py" for name in ("command", "requests")),
-    "host/batch.py",
-    "load/several.py",
-)
 # Clear the screen, hide text, one-character CSI, return, reverse the direction, hide a space.
 HOSTILE = "a\x1b[2Jb\x1b[8mc\x9b2Jd\re\u202ef\u200bg\u2028h"
 PLAIN = r"a\x1b[2Jb\x1b[8mc\x9b2Jd\re\u202ef\u200bg\u2028h"
@@ -80,24 +71,6 @@ def test_a_report_has_no_escape_sequences(format_name: str, tmp_path: Path) -> N
 def test_a_rendered_report_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     echo_rendered("\x1b[1mbold\x1b[0m")
     assert "bold" in capsys.readouterr().out
-
-
-def _prints(path: Path) -> list[str]:
-    """The calls in a file that print without `deadheat.output`."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
-    names = [ast.unparse(call.func) for call in calls]
-    printing = ("print", "click.echo", "click.secho", "Console", "sys.stdout.write")
-    return [name for name in names if name in printing or name.endswith("stderr.write")]
-
-
-def test_every_command_prints_through_the_same_two_files() -> None:
-    others = {
-        str(path.relative_to(SOURCE)): calls
-        for path in SOURCE.rglob("*.py")
-        if str(path.relative_to(SOURCE)) not in PRINTS and (calls := _prints(path))
-    }
-    assert not others
-    assert _prints(SOURCE / "output.py")
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", " =1", "\n=1", "＝1"])

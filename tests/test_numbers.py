@@ -1,7 +1,6 @@
 """Numbers and foreign text as short texts: web/test/numbers.test.js has the same cases."""
 
 import json
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 from deadheat import numbers
 from deadheat.foreign_text import one_line, printable
 
-SOURCE = Path(numbers.__file__).parent
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
 FUNCTIONS: dict[str, Callable[..., object]] = {
     "printable": printable,
@@ -77,15 +75,3 @@ def test_an_interval_that_begins_at_equality_excludes_it(
 ) -> None:
     """A pair that is separated step by step has an interval that ends at 1: `[0, 33]` denied it."""
     assert numbers.ends(low, high) == shown
-
-
-def test_only_one_module_writes_percentages() -> None:
-    """`3%` in a message, and `3 %` in the next."""
-    written = re.compile(r"\{[^{}]*:[^{}]*%\}|\{100 \* [^{}]*:[^{}]*\} %")
-    places = [
-        f"{path.relative_to(SOURCE)}: {match[0]}"
-        for path in SOURCE.rglob("*.py")
-        if path != SOURCE / "numbers.py"
-        for match in written.finditer(path.read_text(encoding="utf-8"))
-    ]
-    assert places == ["campaign/calibrate.py: {s:.0%}"], "a name of a server, and no text"

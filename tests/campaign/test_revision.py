@@ -12,14 +12,26 @@ from deadheat.campaign.revision import build_revision
 from deadheat.errors import DeadheatError
 from deadheat.host.local import LocalHost
 
+AUTHOR = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    allowed = ("-c", "protocol.file.allow=always")
+    command = ["git", "-C", str(folder), *AUTHOR, *allowed, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(folder: Path, message: str) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", message)
+
 
 def test_two_builds_of_one_revision_do_not_delete_each_other(tmp_path: Path) -> None:
     """Two `regress` runs built in the same folder, and each removed what the other had built."""
     repository, into = tmp_path / "repository", tmp_path / "revisions"
     repository.mkdir()
-    author = ["-c", "user.name=Test", "-c", "user.email=test@localhost"]
-    for arguments in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "first"]):
-        subprocess.run(["git", "-C", repository, *arguments], check=True)
+    git(repository, "init", "-q")
+    commit(repository, "first")
     build = f"echo built >> {tmp_path}/builds; sleep 0.5; touch finished"
 
     def built(_: int) -> Path:
@@ -33,20 +45,6 @@ def test_two_builds_of_one_revision_do_not_delete_each_other(tmp_path: Path) -> 
     assert (tmp_path / "builds").read_text() == "built\n"
     (folder,) = folders
     assert (folder / "finished").is_file()
-
-
-AUTHOR = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
-
-
-def git(folder: Path, *arguments: str) -> str:
-    allowed = ("-c", "protocol.file.allow=always")
-    command = ["git", "-C", str(folder), *AUTHOR, *allowed, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(folder: Path, message: str) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "--allow-empty", "-m", message)
 
 
 @pytest.fixture

@@ -8,26 +8,16 @@ import pytest
 
 from deadheat.cli import main
 from deadheat.cli.endings import ExitCode
+from deadheat.host import cpu_time
+from tests.hosts.greeting import race_protocol
 from tests.report.made import MadeRun, made_run
 from tests.servers.contenders import CATALOG
 
-SHORT = """
-name = "short"
-about = "Short trials of each server; the rule of stopping follows."
-kind = "slices"
-connections = [2]
-duration_s = 0.1
-controls = false
 
-[slices]
-rounds = 1
-control_every = 1
-
-[warmup]
-kind = "none"
-
-[stopping]
-"""
+def short_race(stopping: str) -> str:
+    """The file of a race of short trials; `stopping` is as TOML has it."""
+    values = {"connections": "[2]", "duration_s": "0.1", "warmup": '{ kind = "none" }'}
+    return race_protocol("short", stopping, controls="false", **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "160")
     here = Path(sys.executable).parent  # its python3 is the one that the manifests need
     monkeypatch.setenv("PATH", f"{here}:{os.environ['PATH']}")
+    monkeypatch.setattr(cpu_time, "READING_S", 0.1)  # how quiet the machine is changes no test
     return folder
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.test_revision import git
+
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = (ROOT / "action.yml").read_text()
 STEPS = ROOT / "action" / "steps.sh"
@@ -135,24 +137,18 @@ def test_a_fork_is_raced_and_not_commented_on() -> None:
 
 def test_a_pull_request_is_compared_with_what_it_was_merged_into(tmp_path: Path) -> None:
     """The base branch may have moved on. Where the job checked out the head, HEAD^1 is wrong."""
-
-    def git(*words: str) -> str:
-        author = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
-        command = ["git", "-C", str(tmp_path), *author, *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-    git("init", "-q", "-b", "main")
-    git("commit", "-q", "--allow-empty", "-m", "base")
-    base = git("rev-parse", "HEAD")
-    git("switch", "-q", "-c", "change")
-    git("commit", "-q", "--allow-empty", "-m", "change")
-    head = git("rev-parse", "HEAD")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "base")
+    base = git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "switch", "-q", "-c", "change")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "change")
+    head = git(tmp_path, "rev-parse", "HEAD")
     pull = {"BASE": "", "PULL_BASE": "older", "PULL_HEAD": head}
     for checked_out, compared_with in (("change", "older"), ("main", "HEAD^1")):
-        git("switch", "-q", checked_out)
+        git(tmp_path, "switch", "-q", checked_out)
         if checked_out == "main":
-            git("merge", "-q", "--no-ff", "-m", "merge", "change")
-            assert git("rev-parse", "HEAD^1") == base
+            git(tmp_path, "merge", "-q", "--no-ff", "-m", "merge", "change")
+            assert git(tmp_path, "rev-parse", "HEAD^1") == base
         words = race(tmp_path, 0, "PASS", **pull).read("asked").splitlines()
         assert words[words.index("--base") + 1] == compared_with
     words = race(tmp_path, 0, "PASS", BASE="v1", PULL_HEAD=head).read("asked").splitlines()

@@ -85,12 +85,6 @@ def test_import_audits_against_another_table(
     assert f"{table}:2: connections: expected a number >= 1, got 'two'" in ended.err
 
 
-def test_audit_without_a_name_lists_the_replays(deadheat: Deadheat) -> None:
-    ended = deadheat("audit")
-    assert (ended.code, "paper" in ended.hint) == (2, True)
-    assert "error: missing argument NAME" in ended.err
-
-
 def test_audit_without_a_stored_replay_says_how_to_run_it(
     deadheat: Deadheat, request: pytest.FixtureRequest
 ) -> None:

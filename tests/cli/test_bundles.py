@@ -44,15 +44,6 @@ def without_commands(path: Path) -> list[bytes]:
     return [line for line in lines if b"deadheat report " not in line and line not in LABELS]
 
 
-def test_an_imported_run_is_reported_as_foreign(
-    deadheat: Deadheat, bundle: Path, run: MadeRun, tmp_path: Path
-) -> None:
-    store = str(tmp_path / "other.sqlite")
-    ended = deadheat("import", str(bundle), "--store", store)
-    assert (ended.code, ended.out.split()[:2]) == (0, ["imported", f"{run.run_id}:"])
-    assert "imported from run.deadheat" in deadheat("report", run.run_id, "--store", store).out
-
-
 def test_import_rejects_a_run_that_cannot_be_reported(
     deadheat: Deadheat, bundle: Path, tmp_path: Path
 ) -> None:

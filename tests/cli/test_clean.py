@@ -36,14 +36,6 @@ def test_deletes_logs_and_builds_and_shows_what_it_frees(deadheat: Deadheat, ful
     assert deadheat("clean", "--yes").out.endswith("nothing to delete\n")
 
 
-def test_deletes_nothing_if_it_cannot_ask(deadheat: Deadheat, full: Path) -> None:
-    before = files(full)
-    ended = deadheat("clean")
-    assert ended.code == 1
-    assert ended.hint == "deadheat clean --yes"
-    assert files(full) == before
-
-
 def test_deletes_only_what_is_named(deadheat: Deadheat, full: Path) -> None:
     deadheat("clean", "--logs", "--yes")
     assert "builds/a/0123.json" in files(full)

@@ -38,15 +38,6 @@ def test_verify_writes_a_page_and_a_folder_with_the_details(
     assert "## hello" in (page.parent / "results" / "python.md").read_text()
 
 
-def test_verify_as_json(deadheat: Deadheat) -> None:
-    ended = deadheat("verify", "hello", "--json")
-    assert ended.code == 0
-    (row,) = json.loads(ended.out)
-    assert (row["name"], row["fault"]) == ("hello", None)
-    assert (row["behavior"]["status"], row["behavior"]["body_bytes"]) == (200, 13)
-    assert row["idle_memory_bytes"] > 0
-
-
 def test_verify_continues_from_its_output_file(
     deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,13 +167,6 @@ def test_bare_verify_asks_for_names(deadheat: Deadheat) -> None:
     assert ended.code == 2
     assert "missing argument SERVERS" in ended.err
     assert "--all" in ended.hint
-
-
-def test_verify_counts_over_all_servers(deadheat: Deadheat) -> None:
-    """Regression: "(1 of 1)" for each of 93 builds."""
-    ended = deadheat("verify", "hello", "exits-at-start")
-    assert "(1 of 1)" not in ended.err
-    assert "(1 of 2)" in ended.err
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.errors import DeadheatError
 from tests.cli.conftest import Deadheat
-
-
-def test_an_unknown_server_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
-    ended = deadheat("run", "helo", "--protocol", "brief")
-    assert ended.code == 2
-    assert "error: unknown server 'helo'" in ended.err
-    assert "hello" in ended.hint
 
 
 @pytest.mark.parametrize(
@@ -41,13 +33,6 @@ def test_bug_a_password_in_a_url_was_printed_and_stored(
     assert not any(b"secret" in each for each in kept)
 
 
-def test_an_unknown_protocol_is_reported_with_the_nearest_name(deadheat: Deadheat) -> None:
-    ended = deadheat("run", "hello", "--protocol", "breif")
-    assert ended.code == 2
-    assert "--protocol" in ended.err
-    assert "brief" in ended.hint
-
-
 def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadheat) -> None:
     ended = deadheat("run", "dies-mid-trial", "--protocol", "brief", "--setting", "at-last")
     assert "no setting 'at-last'" in ended.err
@@ -67,7 +52,6 @@ def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadhe
         (("--margin", "50%"), "'50%': expected a percentage"),
         (("--repetitions", "0"), "'0': expected a whole number of at least 1"),
         (("--generator", "siege"), "'siege' is not one of 'engine', 'wrk', 'ab'"),
-        (("--colour",), "No such option"),
     ],
 )
 def test_rejects_an_invalid_flag_or_value(
@@ -202,11 +186,6 @@ def test_an_unknown_language_is_reported_with_the_available_ones(deadheat: Deadh
     assert "--language" in ended.err
     assert "cobol" in ended.err
     assert "python" in ended.hint.lower()
-
-
-def test_an_error_has_a_message_and_a_hint() -> None:
-    error = DeadheatError("the symptom", "the hint")
-    assert (str(error), error.hint) == ("the symptom", "the hint")
 
 
 @pytest.mark.parametrize("no_color", ["1", ""])

@@ -108,8 +108,3 @@ def test_bug_some_wrong_values_did_not_exit_with_2(
     (tmp_path / "bad.toml").write_text('name = "bad"\nrequests = 3\n')
     ended = deadheat(*words.split())
     assert ended.code == ExitCode.USAGE, ended.err
-
-
-def test_wrong_usage_and_errors_have_their_codes(deadheat: Deadheat, home: Path) -> None:
-    assert deadheat("rum").code == ExitCode.USAGE
-    assert deadheat("report").code == ExitCode.FAILED

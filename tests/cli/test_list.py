@@ -13,31 +13,6 @@ from tests.servers.contenders import CATALOG
 ALL = len([*(CATALOG / "servers").iterdir()])
 
 
-def test_lists_a_server_that_is_ready(deadheat: Deadheat) -> None:
-    ended = deadheat("list")
-    assert ended.code == 0
-    (line,) = [line for line in ended.out.splitlines() if line.startswith("hello ")]
-    assert line.split() == ["hello", "Python", "socket", "server", "ready"]
-    counted = f"{ALL} servers in {CATALOG / 'servers'}, {ALL} ready here"
-    assert ended.out.splitlines()[-2] == counted
-    assert ended.out.splitlines()[-1].endswith("more servers of deadheat: deadheat list '*'")
-
-
-def test_json_has_all_keys_of_a_server(deadheat: Deadheat) -> None:
-    document = json.loads(deadheat("list", "dies-mid-trial", "--json").out)
-    (row,) = document["servers"]
-    assert document["faults"] == {}
-    assert {key: type(value).__name__ for key, value in row.items()} == {
-        **dict.fromkeys(("name", "language", "framework", "kind", "homepage"), "str"),
-        **dict.fromkeys(("ready", "built"), "bool"),
-        **dict.fromkeys(("missing", "install", "settings", "workloads"), "list"),
-        **dict.fromkeys(("transports", "published"), "list"),
-        **{"toolchains": "dict", "verified": "NoneType"},
-    }
-    assert row["settings"] == ["default", "at-once"]
-    assert list(row["toolchains"]) == ["python3"]
-
-
 def test_json_has_the_published_rows(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DEADHEAT_CATALOG")
     document = json.loads(deadheat("list", "node-http", "--json").out)
@@ -80,16 +55,9 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return manifest
 
 
-def test_a_faulty_manifest_is_listed_with_file_and_line(deadheat: Deadheat, broken: Path) -> None:
-    ended = deadheat("list")
-    assert f"{broken}:13: start.wroker: unknown key" in ended.out
-    assert f"{broken}:11: start.worker: missing" in ended.out
-    assert "1 server in" in ended.out
-    assert "never-ready" in json.loads(deadheat("list", "--json").out)["faults"]
-
-
 def test_a_faulty_manifest_is_reported_by_other_commands(deadheat: Deadheat, broken: Path) -> None:
     """Regression: a run of all servers did not mention it."""
+    assert "never-ready" in json.loads(deadheat("list", "--json").out)["faults"]
     assert f"left out: {broken}:11: " in deadheat("plan", "--protocol", "brief").err
     ended = deadheat("plan", "--protocol", "brief", "never-ready")
     assert ended.code == 2

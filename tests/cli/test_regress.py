@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,6 +17,7 @@ from deadheat.errors import Unmeasurable
 from deadheat.measure.world import World
 from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
+from tests.campaign.test_revision import git
 from tests.cli.conftest import Deadheat
 from tests.report.made import MadeRun, failed
 from tests.servers.contenders import CATALOG, PYTHON
@@ -29,11 +29,6 @@ SLOWER = HELLO.replace("import sys\n", "import sys\nimport time\n").replace(
 RACE = ("--protocol", "brief", "--invocations", "3", "--repetitions", "9", "--duration", "100ms")
 START = ("--", *PYTHON, "made.py", "127.0.0.1", "{port}")
 BUILD = "cp server.py made.py"
-
-
-def git(repository: Path, *arguments: str) -> None:
-    author = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
-    subprocess.run(["git", "-C", repository, *author, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture

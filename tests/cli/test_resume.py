@@ -12,7 +12,7 @@ import pytest
 
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
-from tests.cli.conftest import SHORT, Deadheat
+from tests.cli.conftest import Deadheat, short_race
 from tests.cli.test_run import HERE, rows
 from tests.report.made import MadeRun
 from tests.servers.contenders import CATALOG, PYTHON, running
@@ -140,19 +140,21 @@ def test_without_a_store_it_says_how_to_measure(deadheat: Deadheat) -> None:
     assert ended.hint.startswith("measure with deadheat run")
 
 
-SPENT = f"""{SHORT}kind = "settle"
-invocations = 2
-margin = 0.0001
-budget_s = 1
-"""  # fewer than ten trials: on a busy machine, ten invalid ones would end the race
+# Fewer than ten trials: on a busy machine, ten invalid ones would end the race.
+SPENT = short_race('kind = "settle", invocations = 2, margin = 0.0001, budget_s = 1')
 
 
 def test_more_time_continues_a_run_that_spent_its_budget(
-    deadheat: Deadheat, home: Path, tmp_path: Path
+    deadheat: Deadheat, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From another folder: a relative --catalog was taken as one of the folder of `resume`."""
     protocol = tmp_path / "short.toml"
     protocol.write_text(SPENT)
-    assert deadheat("run", "hello", "outlives-sigterm", "--protocol", str(protocol)).ran
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    monkeypatch.chdir(CATALOG.parent)
+    choice = ("hello", "outlives-sigterm", "--catalog", CATALOG.name)
+    assert deadheat("run", *choice, "--protocol", str(protocol)).ran
+    monkeypatch.chdir(tmp_path)
     before, starts = rows(home, PLACES), rows(home, "SELECT id FROM instance")
     (run,) = rows(home, "SELECT id, state, conclusion FROM run")
     assert (run["state"], json.loads(run["conclusion"])["why"]) == ("complete", "budget spent")
@@ -189,20 +191,6 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
     assert len(rows(home, own)) > len(own_before) > 0
     (kept,) = rows(home, "SELECT manifest FROM contender WHERE name LIKE 'python%'")
     assert json.loads(kept["manifest"])["path"] == "/?a=1"
-
-
-def test_bug_a_run_of_another_catalog_needed_its_option_again(
-    deadheat: Deadheat, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    protocol = tmp_path / "short.toml"
-    protocol.write_text(SPENT)
-    monkeypatch.delenv("DEADHEAT_CATALOG")
-    monkeypatch.chdir(CATALOG.parent)
-    choice = ("hello", "outlives-sigterm", "--catalog", CATALOG.name)
-    assert deadheat("run", *choice, "--protocol", str(protocol)).ran
-    monkeypatch.chdir(tmp_path)  # a relative path was taken as one of the folder of `resume`
-    ended = deadheat("resume", "--more", "1s")
-    assert ended.ran, ended.err
 
 
 @pytest.mark.parametrize(

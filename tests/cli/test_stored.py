@@ -22,11 +22,12 @@ READERS = {
 
 
 @pytest.mark.parametrize("command", READERS)
-def test_every_reader_reports_a_missing_store(deadheat: Deadheat, command: str) -> None:
+def test_every_reader_reports_a_missing_store(deadheat: Deadheat, home: Path, command: str) -> None:
     ended = deadheat(command.split()[0], *READERS[command])
     assert ended.code == 1
     assert " does not exist" in ended.err
     assert ended.hint.startswith("measure with deadheat run")
+    assert not (home / "runs.sqlite").exists()
 
 
 def test_rejects_an_empty_file_as_store(deadheat: Deadheat, tmp_path: Path) -> None:

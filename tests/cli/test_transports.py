@@ -8,6 +8,7 @@ import pytest
 
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
+from tests.hosts.greeting import race_protocol
 from tests.servers.contenders import CATALOG
 
 MANIFEST = """
@@ -37,24 +38,14 @@ command = [
 
 [transports.h2c]
 """
-RACE = """
-name = "race"
-about = "A few short blocks."
-kind = "slices"
-connections = [2]
-duration_s = 0.1
-
-[slices]
-rounds = 2
-control_every = 2
-
-[warmup]
-kind = "none"
-
-[stopping]
-kind = "fixed"
-repetitions = 2
-"""
+RACE = race_protocol(
+    "race",
+    'kind = "fixed", repetitions = 2',
+    connections="[2]",
+    duration_s="0.1",
+    slices="{ rounds = 2, control_every = 2 }",
+    warmup='{ kind = "none" }',
+)
 
 
 @pytest.fixture

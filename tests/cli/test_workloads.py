@@ -2,10 +2,13 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from deadheat.measure import own_servers
+from deadheat.measure.contender import Contender
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 
@@ -101,8 +104,9 @@ def test_races_an_own_command_with_a_workload(
 
 
 def test_a_server_that_answers_another_request_is_not_measured(
-    deadheat: Deadheat, home: Path, items: Path, server: Path
+    deadheat: Deadheat, items: Path, server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(own_servers, "Contender", partial(Contender, ready_s=3.0))
     server.write_text(SERVER.replace('"item ")', '"item 0")'))
     own = (sys.executable, str(server), "{port}")
     ended = deadheat("run", "--workload", str(items), *BRIEF, "--", *own)
@@ -175,10 +179,3 @@ def test_another_workload_is_not_called_hello(deadheat: Deadheat, items: Path) -
     path.write_text(items.read_text().replace('"items"', '"hello"'))
     ended = deadheat("plan", "go-gin", "--catalog", str(HERE), "--workload", str(path))
     assert "its name is that of the default workload" in ended.err
-
-
-def test_plan_states_the_workload(deadheat: Deadheat) -> None:
-    ended = deadheat("plan", "go-gin", "rust-rocket", "--catalog", str(HERE), "--workload", "route")
-    assert ended.out.startswith("settle, workload route: ")
-    assert "left out, without the workload route: rust-rocket" in ended.err
-    assert "rust-rocket" not in ended.out

@@ -22,34 +22,16 @@ from deadheat.cluster.result import combine, text
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Progress
 from tests.host.support import eventually
-from tests.hosts.greeting import MANIFEST, PROGRAM
+from tests.hosts.greeting import MANIFEST, MANY_SLICES, PROGRAM, race_protocol
 
 pytestmark = pytest.mark.alone
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'deadheat[cluster]'")
 
 BOTH = {"server": 1, "load": 1}
 MEMORY_BYTES = 80_000_000
-PROTOCOL = """
-name = "brief"
-about = "A few slices of two starts"
-kind = "slices"
-connections = [4]
-duration_s = 0.05
-
-[slices]
-discard_s = 0.01
-rounds = 2
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "settle"
-invocations = 2
-budget_s = 5
-"""
+PROTOCOL = race_protocol(
+    "brief", 'kind = "settle", invocations = 2, budget_s = 5', slices=MANY_SLICES
+)
 
 
 @pytest.fixture(scope="module")

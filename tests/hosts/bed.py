@@ -21,6 +21,11 @@ SSHD = "/usr/sbin/sshd"
 SECOND_LOAD = "192.168.12.12"
 PORT = 2222
 LOAD_MTU_BYTES = 1400  # the two sides differ, so that a test sees which one was read
+# How quiet the machines are changes no test: they are watched for a moment.
+MAIN = (
+    "from deadheat.host import cpu_time; cpu_time.READING_S = 0.1; "
+    "from deadheat.cli import main; main()"
+)
 MARK = "DEADHEAT_BED"  # every process on the server host inherits it
 
 
@@ -69,9 +74,7 @@ class Bed:
     def deadheat(self, *words: str) -> subprocess.Popen[str]:
         """Start the command line on the load host."""
         return subprocess.Popen(
-            self.on_load_host(
-                sys.executable, "-c", "from deadheat.cli import main; main()", *words
-            ),
+            self.on_load_host(sys.executable, "-c", MAIN, *words),
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -49,47 +49,25 @@ keep_alive = true
 connection_close = "closes"
 backlog = 5
 """
-PROTOCOL = """
-name = "short"
-about = "A moment"
-kind = "slices"
-connections = [4]
-duration_s = 0.05
-controls = true
 
-[slices]
-rounds = 1
-control_every = 1
 
-[warmup]
-kind = "fixed"
-duration_s = 0.1
+def race_protocol(name: str, stopping: str, **values: str) -> str:
+    """The file of a short race in slices; `stopping` and `values` are as TOML has them."""
+    known = {
+        "connections": "[4]",
+        "duration_s": "0.05",
+        "slices": "{ rounds = 1, control_every = 1 }",
+        "warmup": '{ kind = "fixed", duration_s = 0.1 }',
+        **values,
+        "stopping": f"{{ {stopping} }}",
+    }
+    head = f'name = "{name}"\nabout = "A moment"\nkind = "slices"\n'
+    return head + "".join(f"{key} = {value}\n" for key, value in known.items())
 
-[stopping]
-kind = "fixed"
-repetitions = 1
-"""
-SLICED = """
-name = "sliced"
-about = "Many slices"
-kind = "slices"
-connections = [4]
-duration_s = 0.05
 
-[slices]
-discard_s = 0.01
-rounds = 2
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "settle"
-budget_s = 600
-margin = 0.0001
-"""
+ONCE = 'kind = "fixed", repetitions = 1'
+ENDLESS = 'kind = "settle", budget_s = 600, margin = 0.0001'
+MANY_SLICES = "{ discard_s = 0.01, rounds = 2, control_every = 1 }"
 
 
 def write_catalog(folder: Path) -> None:
@@ -98,8 +76,9 @@ def write_catalog(folder: Path) -> None:
     (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
     program = f"# {uuid4()}\n{PROGRAM}"  # another build than that of another test
     (folder / "servers" / "greeting" / "greeting.py").write_text(program)
-    (folder / "protocols" / "short.toml").write_text(PROTOCOL)
-    (folder / "protocols" / "sliced.toml").write_text(SLICED)
+    (folder / "protocols" / "short.toml").write_text(race_protocol("short", ONCE))
+    sliced = race_protocol("sliced", ENDLESS, slices=MANY_SLICES)
+    (folder / "protocols" / "sliced.toml").write_text(sliced)
 
 
 def started(bed: Bed, catalog: Path, *words: str, command: str = "run") -> "subprocess.Popen[str]":

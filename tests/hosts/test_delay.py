@@ -10,7 +10,7 @@ import pytest
 from deadheat.store import Store, read_run
 from tests.hosts.bed import Bed
 from tests.hosts.delay import delayed, refusal
-from tests.hosts.greeting import started
+from tests.hosts.greeting import ONCE, race_protocol, started
 
 FACTOR = 1.5  # between a rate and its prediction; a busy machine delays packets further
 SHORT_S, LONG_S = 0.01, 0.03  # one way
@@ -28,27 +28,6 @@ with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
         print(json.dumps([measure_link(world).round_trip_us, rates]), flush=True)
         sys.stdin.readline()
 """
-LEVELS = """
-name = "levels"
-about = "Two levels"
-kind = "slices"
-connections = [1, 4]
-duration_s = 0.4
-controls = true
-
-[slices]
-rounds = 1
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "fixed"
-repetitions = 1
-"""
-
 pytestmark = pytest.mark.skipif(refusal() is not None, reason=str(refusal()))
 
 
@@ -86,7 +65,8 @@ def test_rates_fall_as_the_round_trip_grows(bed: Bed) -> None:
 
 @pytest.mark.alone  # beside other tests, the server and not the link limits a rate
 def test_the_gate_names_the_round_trip(bed: Bed, catalog: Path) -> None:
-    (catalog / "protocols" / "levels.toml").write_text(LEVELS)
+    levels = race_protocol("levels", ONCE, connections="[1, 4]", duration_s="0.4")
+    (catalog / "protocols" / "levels.toml").write_text(levels)
     with delayed(bed, SHORT_S):
         out, err = started(bed, catalog, "greeting", "--protocol", "levels", "--json").communicate(
             timeout=120

@@ -13,49 +13,8 @@ from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
 from tests.hosts.bed import SERVER, Bed, second_load_host
-from tests.hosts.greeting import summaries
+from tests.hosts.greeting import ENDLESS, MANY_SLICES, ONCE, race_protocol, summaries
 
-PROTOCOL = """
-name = "both"
-about = "A moment"
-kind = "slices"
-connections = [5]
-duration_s = 0.05
-controls = true
-
-[slices]
-discard_s = 0.01
-rounds = 2
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "settle"
-budget_s = 600
-margin = 0.0001
-"""
-FIXED = """
-name = "once"
-about = "A moment"
-kind = "slices"
-connections = [3]
-duration_s = 0.1
-
-[slices]
-rounds = 1
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "fixed"
-repetitions = 1
-"""
 REPLAY = """
 name = "page"
 about = "A moment"
@@ -92,8 +51,10 @@ def catalog(tmp_path: Path) -> Path:
     folder = tmp_path / "catalog"
     for name in ("recipes", "protocols", "servers", "published"):
         (folder / name).mkdir(parents=True)
-    (folder / "protocols" / "both.toml").write_text(PROTOCOL)
-    (folder / "protocols" / "once.toml").write_text(FIXED)
+    endless = race_protocol("both", ENDLESS, connections="[5]", slices=MANY_SLICES)
+    (folder / "protocols" / "both.toml").write_text(endless)
+    once = race_protocol("once", ONCE, connections="[3]", duration_s="0.1")
+    (folder / "protocols" / "once.toml").write_text(once)
     (folder / "protocols" / "page.toml").write_text(REPLAY)
     (folder / "published" / "page.csv").write_text(FIGURES)
     return folder

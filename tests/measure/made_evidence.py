@@ -1,16 +1,32 @@
-"""Evidence of a good trial, with given changes, for the tests of gates."""
+"""Evidence of a good trial, with given changes, for the tests of gates; a world of made hosts."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from deadheat.host import Completed, Sample, Usage
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.host import Completed, Host, Sample, Usage
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge
-from deadheat.measure.world import Link
+from deadheat.measure.world import Link, LoadSide, World
 from deadheat.store import Gate
 
 LINK = Link(round_trip_us=50.0, bytes_per_s=1e9)
+
+
+def made_world(server_host: Host, *load_hosts: Host, **values: Any) -> World:
+    """Server CPU 0, and CPU 1 of each load host; without one, the server host loads itself."""
+    engine, logs = Engine("deadheat-load"), Path("/logs")
+    known: dict[str, Any] = {
+        "server_cpus": (0,),
+        "loads": tuple(LoadSide(h, (1,), engine, logs) for h in load_hosts or (server_host,)),
+        "generator": engine,
+        "generator_version": "1",
+        "engine_version": "1",
+        "server_engine": engine,
+        "logs": logs,
+    }
+    return World(server_host=server_host, **{**known, **values})
 
 
 def sample(

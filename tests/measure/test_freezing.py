@@ -1,7 +1,6 @@
 """The freeze check, on a virtual clock."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +9,9 @@ from deadheat.build.prepare import Candidate
 from deadheat.catalog import load_server, selection
 from deadheat.host import Completed, Exchange
 from deadheat.host.fake import FakeHost, FakeServer
-from deadheat.load import Engine
 from deadheat.measure.review import FREEZE_S, freeze_faults
-from deadheat.measure.world import LoadSide, World
+from deadheat.measure.world import World
+from tests.measure.made_evidence import made_world
 from tests.servers.contenders import CATALOG
 
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
@@ -30,18 +29,8 @@ def world(host: FakeHost) -> World:
 
 def world_of(host: FakeHost) -> World:
     """The load has no result, which the check does not need."""
-    engine = Engine()
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    return World(
-        host,
-        (0,),
-        (LoadSide(host, (1,), engine, Path("/logs")),),
-        engine,
-        "1",
-        "1",
-        engine,
-        Path("/logs"),
-    )
+    return made_world(host)
 
 
 def candidate(name: str) -> Candidate:

@@ -1,17 +1,15 @@
 """Gates of the machine: steal, other processes and the clock, and which CPUs they read."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from deadheat.host.fake import FakeHost
-from deadheat.load import Engine
 from deadheat.measure.contender import CONTROL_WORKS, NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block, judge_load_host
-from deadheat.measure.world import LoadSide, World
-from tests.measure.made_evidence import codes, evidence, gate_of, sample
+from deadheat.measure.world import World
+from tests.measure.made_evidence import codes, evidence, gate_of, made_world, sample
 
 
 def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
@@ -28,32 +26,18 @@ def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
     )
 
 
-def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
-    engine = Engine("engine")
-    return World(
-        server_host,
-        (0,),
-        (LoadSide(load_host, (1,), engine, Path("logs")),),
-        engine,
-        "1",
-        "1",
-        engine,
-        Path("logs"),
-    )
-
-
 @pytest.mark.parametrize(
     ("contender", "judged"), [(NULL_SERVER, False), (REFERENCE, True), ("gin", True)]
 )
 def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
     host = FakeHost()
-    collected = evidence_of(world_on(host, host), contender, evidence())
+    collected = evidence_of(made_world(host, host), contender, evidence())
     assert collected == replace(evidence(link=None), probes_client=not judged, clock_khz=[])
     assert ("ceiling" in codes(collected)) == judged
 
 
 def test_cpus_of_another_load_host_are_ignored() -> None:
-    collected = evidence_of(world_on(FakeHost(), FakeHost()), "gin", evidence())
+    collected = evidence_of(made_world(FakeHost(), FakeHost()), "gin", evidence())
     assert collected == replace(evidence(link=None), cpus=(0,), beside=False, clock_khz=[])
 
 
@@ -62,7 +46,7 @@ def test_clock_is_read_from_the_servers_cpus() -> None:
     ticks = {0: (25, *(0,) * 7), 1: (25, *(0,) * 7)}
     inner = replace(sample(0.25), cpu_ticks=ticks, cpu_khz={0: 3_000_000, 1: 2_000_000})
     three = evidence(samples=(sample(0.0), inner, sample(1.0)))
-    assert evidence_of(world_on(host, host), "gin", three).clock_khz == [3_000_000]
+    assert evidence_of(made_world(host, host), "gin", three).clock_khz == [3_000_000]
 
 
 def test_one_tick_of_steal_in_half_a_second_passes() -> None:

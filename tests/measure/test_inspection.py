@@ -26,7 +26,9 @@ def candidate(name: str) -> Candidate:
 @pytest.fixture(autouse=True)
 def served_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Load briefly; on a busy machine the longer retry follows."""
-    monkeypatch.setattr(inspection, "SERVE_S", 1.0)
+    monkeypatch.setattr(inspection, "SERVE_S", 0.3)
+    monkeypatch.setattr(inspection, "RETRY_S", 1.0)
+    monkeypatch.setattr(inspection, "IDLE_S", 0.2)
 
 
 def test_good_server_serves_every_connection(world: World) -> None:
@@ -43,7 +45,6 @@ def test_failed_short_load_is_retried_for_longer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: on a busy machine, an answer later than a second failed a server."""
-    monkeypatch.setattr(inspection, "RETRY_S", 1.5)
     load, loads_s = inspection.load_server, []
 
     def late_at_first(
@@ -55,14 +56,13 @@ def test_failed_short_load_is_retried_for_longer(
 
     monkeypatch.setattr(inspection, "load_server", late_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == ()
-    assert loads_s == [1.0, 1.5, 1.5, 1.5]
+    assert loads_s == [0.3, 1.0, 1.0, 1.0]
 
 
 def test_a_first_request_that_is_late_is_retried_for_longer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: a slow first request counted 0 of 1000 connections, without another load."""
-    monkeypatch.setattr(inspection, "RETRY_S", 1.5)
     load = inspection.load_server
 
     def late(
@@ -78,7 +78,6 @@ def test_a_first_request_that_is_late_is_retried_for_longer(
 
 def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: rows changed their class between two runs, because each had one load."""
-    monkeypatch.setattr(inspection, "RETRY_S", 1.5)
     load, counts = inspection.load_server, [5, 4, 5, 3]
 
     def fewer(
@@ -91,7 +90,7 @@ def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.Monkey
     monkeypatch.setattr(inspection, "load_server", fewer)
     inspected = inspect(world, candidate("hello"), [5])
     assert (inspected.served, inspected.served_most) == ({"5": 3}, {"5": 5})
-    assert inspected.cautions == ("3 to 5 of 5 connections served in 1.5 s",)
+    assert inspected.cautions == ("3 to 5 of 5 connections served in 1 s",)
 
 
 def test_no_levels_means_no_load(world: World) -> None:

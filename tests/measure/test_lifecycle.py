@@ -1,6 +1,7 @@
 """Starting and stopping real servers, most of which misbehave on purpose."""
 
 import itertools
+import re
 import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -233,19 +234,35 @@ def serving(what: str, address: str = "127.0.0.1", port: str = "{port}") -> Cont
     return replace(contender("hello"), command=command, any_body=True, ready_s=3, name=what)
 
 
-def test_bug_a_server_that_sends_single_bytes_hung_a_run(world: World) -> None:
-    failed = failure(world, serving("trickle"))
-    assert failed.reason.startswith("trickle was not ready within 3 s: no complete response: ")
-    assert failed.reason.endswith("bytes and an unfinished head")
+@pytest.fixture(scope="module")
+def own_failures(world: World) -> Mapping[str, StartFailed]:
+    """Own servers that run and never get ready, at the same time; and one on another port."""
+    port = world.server_host.free_port()
+    asked = {name: serving(name) for name in ("trickle", "huge", "garbage")}
+    asked["another port"] = serving("greet", port=str(port))
+    asked["ipv6"] = serving("greet", address="::1")
+    with ThreadPoolExecutor(len(asked)) as pool:
+        caught = pool.map(lambda broken: failure(world, broken), asked.values())
+        return dict(zip(asked, caught, strict=True))
 
 
-def test_bug_a_huge_content_length_ended_the_run_with_a_traceback(world: World) -> None:
-    failed = failure(world, serving("huge"))
-    assert failed.reason.endswith("no complete response: 59 bytes and an unfinished body")
+def test_bug_a_server_that_sends_single_bytes_hung_a_run(
+    own_failures: Mapping[str, StartFailed],
+) -> None:
+    reason = own_failures["trickle"].reason
+    assert reason.startswith("trickle was not ready within 3 s: no complete response: ")
+    assert reason.endswith("bytes and an unfinished head")
 
 
-def test_bug_garbage_was_reported_as_no_answer(world: World) -> None:
-    failed = failure(world, serving("garbage"))
+def test_bug_a_huge_content_length_ended_the_run_with_a_traceback(
+    own_failures: Mapping[str, StartFailed],
+) -> None:
+    reason = own_failures["huge"].reason
+    assert reason.endswith("no complete response: 59 bytes and an unfinished body")
+
+
+def test_bug_garbage_was_reported_as_no_answer(own_failures: Mapping[str, StartFailed]) -> None:
+    failed = own_failures["garbage"]
     assert failed.reason == (
         "garbage was not ready within 3 s: its answer is not HTTP (status_line): "
         "'SSH-2.0-made\\r\\n'"
@@ -292,17 +309,14 @@ def test_bug_the_server_of_another_process_was_measured(world: World, tmp_path: 
     assert "--url" in failed.hint
 
 
-def test_a_server_on_another_port_is_named(world: World) -> None:
-    port = world.server_host.free_port()
-    failed = failure(world, serving("greet", port=str(port)))
-    assert f"it listens on 127.0.0.1:{port}, not on port " in failed.reason
-    assert failed.hint == "pass it the port: {port} in the command or in env stands for it"
-
-
-def test_a_server_on_ipv6_only_is_named(world: World) -> None:
-    failed = failure(world, serving("greet", address="::1"))
-    assert "it listens on [::1]:" in failed.reason
-    assert failed.hint == "let it listen on 127.0.0.1 or 0.0.0.0"
+def test_a_server_on_another_port_or_on_ipv6_only_is_named(
+    own_failures: Mapping[str, StartFailed],
+) -> None:
+    elsewhere, ipv6 = own_failures["another port"], own_failures["ipv6"]
+    assert re.search(r"it listens on 127\.0\.0\.1:\d+, not on port ", elsewhere.reason)
+    assert elsewhere.hint == "pass it the port: {port} in the command or in env stands for it"
+    assert "it listens on [::1]:" in ipv6.reason
+    assert ipv6.hint == "let it listen on 127.0.0.1 or 0.0.0.0"
 
 
 def test_an_instance_knows_that_its_own_processes_listen(world: World) -> None:

@@ -1,15 +1,14 @@
 """The load hosts during a trial, on a virtual clock."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from deadheat.host import Completed, Sample
 from deadheat.host.fake import FakeHost
-from deadheat.load import Engine, LoadResult, LoadSpec
+from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.trial import LoadWatch
-from deadheat.measure.world import LoadSide, World
+from tests.measure.made_evidence import made_world
 
 SPEC = LoadSpec("http://10.0.0.1:8080/", connections=4, duration_s=1.0)
 RESULT = LoadResult("engine", "0", 500.0, 500, 1.0, errors={}, service_us={})
@@ -31,23 +30,9 @@ class LoadHost(FakeHost):
         return Sample(at_s, {0: (0,) * 8, 1: ticks}, {}, {}, network, None, 1 << 33)
 
 
-def world_of(folder: Path, *loads: LoadHost) -> World:
-    engine = Engine("deadheat-load")
-    return World(
-        server_host=FakeHost(),
-        server_cpus=(0, 1),
-        loads=tuple(LoadSide(host, (1,), engine, folder) for host in loads),
-        generator=engine,
-        generator_version="0",
-        engine_version="0",
-        server_engine=engine,
-        logs=folder,
-    )
-
-
-def failed_gates(folder: Path, generator_cpu_s: float, *loads: LoadHost) -> dict[str, str]:
+def failed_gates(generator_cpu_s: float, *loads: LoadHost) -> dict[str, str]:
     """Gate -> advice, of those that fail in a trial of a second."""
-    watch = LoadWatch(world_of(folder, *loads))
+    watch = LoadWatch(made_world(FakeHost(), *loads))
     for host in loads:
         host.sleep(TRIAL_S)
     done = Completed(0, "", "", TRIAL_S, generator_cpu_s)
@@ -55,38 +40,34 @@ def failed_gates(folder: Path, generator_cpu_s: float, *loads: LoadHost) -> dict
     return {gate.code: gate.advice for gate in gates if not gate.passed}
 
 
-def test_the_generator_is_no_neighbor_on_its_own_host(tmp_path: Path) -> None:
-    assert failed_gates(tmp_path, 0.9, LoadHost(busy_share=0.9)) == {}
+def test_the_generator_is_no_neighbor_on_its_own_host() -> None:
+    assert failed_gates(0.9, LoadHost(busy_share=0.9)) == {}
 
 
-def test_another_process_on_the_load_host_fails_the_trial(tmp_path: Path) -> None:
-    failed = failed_gates(tmp_path, 0.5, LoadHost(busy_share=0.9))
+def test_another_process_on_the_load_host_fails_the_trial() -> None:
+    failed = failed_gates(0.5, LoadHost(busy_share=0.9))
     assert [*failed] == ["neighbor"]
     assert failed["neighbor"].startswith("on the load host: ")
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_bug_a_trial_watched_the_first_of_several_load_hosts(tmp_path: Path, number: int) -> None:
+def test_bug_a_trial_watched_the_first_of_several_load_hosts(number: int) -> None:
     hosts = [LoadHost(), LoadHost()]
     hosts[number] = LoadHost(steal_share=0.2)
-    assert [*failed_gates(tmp_path, 0.0, *hosts)] == ["steal"]
+    assert [*failed_gates(0.0, *hosts)] == ["steal"]
 
 
-def test_the_losses_of_all_load_hosts_add_up(tmp_path: Path) -> None:
+def test_the_losses_of_all_load_hosts_add_up() -> None:
     hosts = LoadHost(resent=3), LoadHost(resent=4)
-    watch = LoadWatch(world_of(tmp_path, *hosts))
+    watch = LoadWatch(made_world(FakeHost(), *hosts))
     for host in hosts:
         host.sleep(TRIAL_S)
     assert watch.end().network() == {"load_RetransSegs": 7}
 
 
-def test_on_one_machine_there_is_none(tmp_path: Path) -> None:
+def test_on_one_machine_there_is_none() -> None:
     host = LoadHost(steal_share=0.5)
-    engine = Engine("deadheat-load")
-    world = World(
-        host, (0,), (LoadSide(host, (1,), engine, tmp_path),), engine, "0", "0", engine, tmp_path
-    )
-    readings = LoadWatch(world).end()
+    readings = LoadWatch(made_world(host)).end()
     assert (readings.network(), readings.gates(SPEC, RESULT, Completed(0, "", "", 1, 0))) == (
         {},
         [],

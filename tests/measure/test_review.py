@@ -12,10 +12,10 @@ from deadheat.catalog import load_catalog, load_server, selection
 from deadheat.catalog.manifest import ended_support
 from deadheat.host import Completed, Listener, Listeners
 from deadheat.host.fake import FakeHost, FakeServer
-from deadheat.load import Engine
 from deadheat.measure.review import Check, folder_checks, review
-from deadheat.measure.world import LoadSide, World
+from deadheat.measure.world import World
 from deadheat.report.formats.inspections import READING_MAX, review_markdown
+from tests.measure.made_evidence import made_world
 from tests.servers.contenders import CATALOG
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n"
@@ -31,18 +31,8 @@ def host() -> FakeHost:
 @pytest.fixture
 def world(host: FakeHost) -> World:
     """The load has no result, so the check `load` fails in each of these tests."""
-    engine = Engine()
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
-    return World(
-        host,
-        (0,),
-        (LoadSide(host, (1,), engine, Path("/logs")),),
-        engine,
-        "1",
-        "1",
-        engine,
-        Path("/logs"),
-    )
+    return made_world(host)
 
 
 def answer(request: bytes) -> bytes:

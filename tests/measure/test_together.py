@@ -14,7 +14,8 @@ from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadSpec
 from deadheat.load.engine import SliceRequest
 from deadheat.measure.load_process import close_load, load_once, load_slice, open_load, processes_on
-from deadheat.measure.world import LoadSide, World
+from deadheat.measure.world import LoadSide
+from tests.measure.made_evidence import made_world
 
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
@@ -34,17 +35,8 @@ class Lab:
         for number, host in enumerate(self.hosts):
             host.on_ask(lambda _: True, self._engine(number))
         engine = Engine("deadheat-load")
-        self.world = World(
-            server_host=FakeHost(),
-            server_cpus=(0,),
-            loads=tuple(LoadSide(host, (0, 1), engine, folder) for host in self.hosts),
-            generator=engine,
-            generator_version="0",
-            engine_version="0",
-            server_engine=engine,
-            logs=folder,
-            server_address="10.0.0.1",
-        )
+        loads = tuple(LoadSide(host, (0, 1), engine, folder) for host in self.hosts)
+        self.world = made_world(FakeHost(), loads=loads, server_address="10.0.0.1")
 
     def _engine(self, number: int) -> Callable[[FakeHost, ProcessSpec, str | None], str]:
         def answer(host: FakeHost, spec: ProcessSpec, line: str | None) -> str:

@@ -134,19 +134,6 @@ def test_says_when_the_middle_of_a_log_was_dropped(tmp_path: Path) -> None:
     assert caution.text == "a: 953 MiB were dropped from the middle of its log in 1 of 2 starts"
 
 
-def test_more_workers_than_cpus_are_a_caution(tmp_path: Path) -> None:
-    """Regression: `--workers 99` on one CPU passed silently."""
-    run = made_run(tmp_path / "runs.sqlite", cpus=2)
-    for name, workers in {"crowded": 99, "fits": 2}.items():
-        run.contender(name, workers=workers)
-    run.race({"crowded": 1000, "fits": 900})
-    view = load_view(run.store, run.end())
-    (caution,) = [caution for caution in cautions(view) if caution.code == "workers"]
-    assert caution.contenders == ("crowded",)
-    assert caution.text == "99 workers of crowded on 2 CPUs: workers without a CPU take turns"
-    assert caution.advice == "use --workers 2, or give the server more CPUs"
-
-
 def test_cautions_of_one_kind_are_one(tmp_path: Path) -> None:
     """Eight servers that failed in the same way took eight lines of the first screen."""
     run = made_run(tmp_path / "runs.sqlite")

@@ -32,15 +32,6 @@ def test_names_a_single_leader_with_its_lead(tmp_path: Path) -> None:
     )
 
 
-def test_names_all_leaders_of_a_dead_heat(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 9000, "gamma": 3000}, noise=0.05)
-    text = answer_and_trust(run)[0]
-    assert " are in a dead heat for the lead: " in text
-    assert set(text.split()[:3]) == {"alpha", "and", "beta"}
-    assert text.endswith("the data cannot separate them")
-
-
 def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
     """Regression: the answer counted 8 in a dead heat for the lead, and the table braced 6."""
     bundle = Path(__file__).parents[2] / "docs" / "results" / "workloads.deadheat"
@@ -56,30 +47,16 @@ def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
     assert sentence.endswith("; deno-serve and node-fastify may be as fast")
 
 
-def test_says_that_a_dead_heat_is_shown_if_it_is(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 9000}, noise=0.002)
-    assert answer_and_trust(run)[0].endswith(" are in a dead heat, within 3 % of each other")
-
-
-def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000})
-    run.contender("gamma")
-    run.trial("gamma", 20_000.0, gates=failed("steal"))
-    text = answer_and_trust(run)[1]
-    assert "1 of 49 trials failed a check and does not count" in text
-    assert "Not ranked: gamma (steal)" in text
-    assert "The run is not complete (running)" in text
-
-
 def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000})
     run.contender("gamma")
     run.trial("gamma", 20_000.0, gates=failed("steal"))
     run.contender("absent")
-    assert "Not ranked: gamma (steal). Not measured: absent" in answer_and_trust(run)[1]
+    text = answer_and_trust(run)[1]
+    assert "1 of 49 trials failed a check and does not count" in text
+    assert "Not ranked: gamma (steal). Not measured: absent" in text
+    assert "The run is not complete (running)" in text
 
 
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
@@ -123,34 +100,6 @@ def test_names_pairs_in_opposite_order_at_another_level(tmp_path: Path) -> None:
     run.race({"a": 9000, "b": 3000}, levels=(100,))
     run.race({"a": 3000, "b": 9000}, levels=(10,))
     assert conclusions_of(run)["at 10"].startswith("in the opposite order: b is faster than a;")
-
-
-def test_explains_why_a_quick_run_has_no_intervals(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
-    run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
-    run.end()
-    texts = conclusions_of(run)
-    assert "no intervals and no ranks" in texts["no order"]
-    assert texts["no order"].endswith("The protocol settle gives intervals")
-    assert "separated" not in texts
-    assert "method" not in texts
-
-
-def test_suggests_a_longer_budget_to_a_short_settle_run(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
-    run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
-    run.end()
-    assert conclusions_of(run)["no order"].endswith("A longer --budget gives intervals")
-
-
-def test_concludes_nothing_without_a_valid_trial(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.contender("a")
-    run.contender("b")
-    run.trial("a", None, state="failed", reason="died")
-    assert conclusions_of(run) == {
-        "no order": "no trial was valid, so nothing is ranked: see the cautions"
-    }
 
 
 def test_states_ceiling_power_and_calibration(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`deadheat report`."""
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -40,32 +39,6 @@ def test_other_formats_are_whole_files(
     target = tmp_path / "out"
     assert invoke(run, "--format", format_, "-o", str(target)).output == ""
     assert target.read_text(encoding="utf-8") == printed
-
-
-def test_writes_valid_json(run: MadeRun) -> None:
-    assert json.loads(invoke(run, "--format", "json").output)["run"]["id"] == run.run_id
-
-
-def test_lists_runs_one_per_line(run: MadeRun) -> None:
-    second = MadeRun(run.store)
-    lines = invoke(run, "--list").output.splitlines()
-    assert len(lines) == 2
-    assert {line.split()[0] for line in lines} == {run.run_id, second.run_id}
-
-
-def test_an_unknown_run_fails_with_the_nearest(run: MadeRun) -> None:
-    error = invoke(run, "2026-no-such").exception
-    assert isinstance(error, DeadheatError)
-    assert error.hint is not None
-    assert run.run_id in error.hint
-
-
-def test_does_not_create_a_missing_store(tmp_path: Path) -> None:
-    path = tmp_path / "none.sqlite"
-    error = CliRunner().invoke(cli, ["report", "--store", str(path)]).exception
-    assert isinstance(error, DeadheatError)
-    assert " does not exist" in str(error)
-    assert not path.exists()
 
 
 def test_an_output_that_cannot_be_written_names_the_flag(run: MadeRun, tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from tests.report.made import MadeRun, made_run
 __all__ = ["deadheat", "home", "run"]
 
 TOKEN = "the-token"
+PAGE = "/assets/live.js"  # what any page is here; the index is read in a process of its own
 
 
-@pytest.fixture
-def store_path(tmp_path: Path) -> Path:
-    made = made_run(tmp_path / "served.sqlite")
+@pytest.fixture(scope="module")
+def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = made_run(tmp_path_factory.mktemp("access") / "served.sqlite")
     made.race({"alpha": 9000}, blocks=1)
     made.end()
     return made.store.path
@@ -53,8 +54,8 @@ def test_every_loopback_address_checks_the_host_name(
     assert own.is_loopback
     assert own.names == (*LOOPBACK, name)
     with TestClient(make_app(store_path, own.names), base_url="http://localhost") as client:
-        assert client.get("/", headers={"host": f"{name}:8008"}).status_code == 200
-        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+        assert client.get(PAGE, headers={"host": f"{name}:8008"}).status_code == 200
+        assert client.get(PAGE, headers={"host": "evil.example"}).status_code == 400
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
@@ -95,11 +96,11 @@ def test_the_token_in_the_url_becomes_a_cookie(client: TestClient) -> None:
     first = client.get(f"/?token={TOKEN}&q=alpha", follow_redirects=False)
     assert (first.status_code, first.headers["location"]) == (303, "/?q=alpha")
     assert "httponly" in first.headers["set-cookie"].lower()
-    assert client.get("/").status_code == 200
+    assert client.get(PAGE).status_code == 200
 
 
 def test_a_script_sends_the_token_in_a_header(client: TestClient) -> None:
-    assert client.get("/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    assert client.get(PAGE, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
 def test_the_redirect_stays_on_this_server(client: TestClient) -> None:
@@ -142,8 +143,8 @@ def test_serve_warns_and_prints_a_token_beyond_loopback(
     assert "warning: other machines can connect" in ended.err
     token = ended.err.partition("/?token=")[2].split()[0]
     with TestClient(served[0], base_url="http://server.example") as client:
-        assert client.get("/").status_code == 401
-        assert client.get(f"/?token={token}").status_code == 200
+        assert client.get(PAGE).status_code == 401
+        assert client.get(f"{PAGE}?token={token}").status_code == 200
     own = deadheat("serve", "--host", "127.0.0.2", "--port", "18473")
     assert "http://127.0.0.2:18473/ " in own.err
     assert "token" not in own.err
