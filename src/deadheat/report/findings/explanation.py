@@ -9,7 +9,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Self
 
@@ -20,6 +20,7 @@ from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.change import MeanDifference, difference
 from deadheat.store.json_columns import PerRequest
+from deadheat.workload import over, parts_of
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
@@ -133,9 +134,20 @@ class Sign:
     fix: str
 
 
+def contenders_of(view: RunView) -> list[ContenderView]:
+    """The contenders; of a run over several transports, one for each, which its name says."""
+    if len(view.by_workload) == 1:
+        return [*view.contenders]
+    return [
+        replace(each, name=over(each.name, parts_of(part.workload)[1]))
+        for part in view.by_workload
+        for each in part.contenders
+    ]
+
+
 def explained(view: RunView) -> tuple[ContenderView, ...]:
     """The contenders that were explained, those with the least CPU time first."""
-    some = [each for each in view.contenders if each.explained is not None]
+    some = [each for each in contenders_of(view) if each.explained is not None]
     return tuple(sorted(some, key=lambda each: sum(time_of(each) or (0.0, 0.0))))
 
 
@@ -145,10 +157,19 @@ def cell_of(contender: ContenderView) -> Cell:
 
 
 def gaps(view: RunView) -> tuple[Gap, ...]:
-    """Every pair of explained contenders; neighbors in CPU time come first."""
+    """Every pair of explained contenders; neighbors in CPU time come first.
+
+    Over several transports, pairs of one server, and then those over one transport.
+    """
     known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
     places = range(len(known))
     pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
+    if len(view.by_workload) > 1:
+        names = [parts_of(each.name) for each, _ in known]
+        alike = [
+            [pair for pair in pairs if names[pair[0]][at] == names[pair[1]][at]] for at in (0, 1)
+        ]
+        pairs = [*alike[0], *alike[1]]
     ordered = []
     for low, high in pairs:
         (less, less_parts), (more, more_parts) = known[low], known[high]

@@ -12,7 +12,7 @@ from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
-from deadheat.report.findings.transports import TransportCost
+from deadheat.report.findings.transports import Handshakes, TransportCost
 from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.json_columns import AsStored, Explained, PerRequest
@@ -487,6 +487,8 @@ class Document(Part):
     """The servers over the workloads; null for a run of one."""
     defects: tuple[evidence.Defect, ...] | None
     """What the audit of a replay found; null without a replay or its published figures here."""
+    handshakes: tuple[Handshakes, ...]
+    """Empty if connections were kept, or had no TLS."""
     explanation: ExplanationPart | None
     """Of `deadheat explain`; null in other runs."""
     link_losses: evidence.LinkLosses | None
