@@ -34,6 +34,7 @@ from deadheat.build.runtime import builder_on
 from deadheat.catalog import choose, load_catalog, selection
 from deadheat.catalog.manifest import HTTP, HTTP2, TRANSPORTS
 from deadheat.errors import DeadheatError
+from deadheat.events import Event
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import compiler_of, contender_from
 from deadheat.measure.hosts import local_world
@@ -147,8 +148,9 @@ def measure(world: World, args: argparse.Namespace, root: Path) -> Iterator[dict
                 lifecycle.stop(world, instance)
 
 
-def say(text: object) -> None:
-    print(text, file=sys.stderr)
+def say(what: object) -> None:
+    if isinstance(what, Event):
+        print(what.what, file=sys.stderr)
 
 
 def commands(

@@ -29,12 +29,12 @@ RESULTS = ROOT / "docs" / "results"
 NAMES = (
     "evidence",
     "engine-design",
-    "engine-others",
     "reliability",
     "reliability-faults",
     "cluster",
     "workloads",
     "explain",
+    "transports",
 )
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it

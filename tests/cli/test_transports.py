@@ -102,7 +102,7 @@ def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path:
         assert row["handshakes"] == pytest.approx(
             sum(t["requests_ok"] for t in level["trials"]), rel=0.2
         )
-        assert row["us_p50"] > 0
+        assert row["per_s"] > 0
 
 
 def test_verify_tries_each_transport(deadheat: Deadheat) -> None:

@@ -45,8 +45,7 @@ class RunPart(Part):
 
     id: str
     state: Literal["running", "complete", "interrupted", "failed", "lost", "unended"]
-    """`lost`: its process is gone, without a conclusion. `unended`: the machine that made this
-    report cannot see that process."""
+    """`lost`: its process is gone. `unended`: the machine of the report cannot see its process."""
     why: str | None
     """Why it ended: settled, budget spent, interrupted, or an error."""
     started_at: datetime.datetime
@@ -488,7 +487,6 @@ class Document(Part):
     defects: tuple[evidence.Defect, ...] | None
     """What the audit of a replay found; null without a replay or its published figures here."""
     handshakes: tuple[Handshakes, ...]
-    """Empty if connections were kept, or had no TLS."""
     explanation: ExplanationPart | None
     """Of `deadheat explain`; null in other runs."""
     link_losses: evidence.LinkLosses | None

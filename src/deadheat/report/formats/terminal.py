@@ -30,11 +30,10 @@ from deadheat.report.formats.cost_tables import (
     FOOTPRINT_NOTE,
     HANDSHAKES,
     HANDSHAKES_NOTE,
-    TRANSPORTS_COST,
     footprint_columns,
     handshake_columns,
     rate_tables,
-    transport_columns,
+    transport_tables,
 )
 from deadheat.report.formats.explained import (
     TITLE,
@@ -152,8 +151,8 @@ def _profile(
     for page in pages(profile_columns(overview), width)[0]:
         yield _TextTable(page, None)
         yield Text()
-    if columns := transport_columns(overview.transports):
-        yield Text(f"{TRANSPORTS_COST}\n", style="bold")
+    for title, columns in transport_tables(overview.transports):
+        yield Text(f"{title}\n", style="bold")
         for page in pages(columns, width)[0]:
             yield _TextTable(page, None)
             yield Text()
