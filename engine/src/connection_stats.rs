@@ -23,8 +23,10 @@ pub(crate) struct ConnectionStats {
     pub stale_reuse: u64,
     /// HTTP/2: connections that the server ended with GOAWAY, by the error code.
     pub goaways: BTreeMap<u32, u64>,
-    /// HTTP/2: how often a request was sent again, because a GOAWAY said that it was not processed.
+    /// HTTP/2: how often a request was sent again, because the server did not process it.
     pub retried: u64,
+    /// Those of them whose stream the server refused.
+    pub refused: u64,
 }
 
 impl ConnectionStats {
@@ -41,5 +43,6 @@ impl ConnectionStats {
             *self.goaways.entry(*code).or_default() += count;
         }
         self.retried += other.retried;
+        self.refused += other.refused;
     }
 }

@@ -210,8 +210,10 @@ pub(crate) struct Http2Part {
     pub reset_codes: BTreeMap<String, u64>,
     /// Connections that the server ended with GOAWAY, by its error code.
     pub goaways: BTreeMap<String, u64>,
-    /// How often a request was sent again, because a GOAWAY said that it was not processed.
+    /// How often a request was sent again, because the server did not process it.
     pub retried: u64,
+    /// Those of them whose stream the server refused; the others were above the last of a GOAWAY.
+    pub refused: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]

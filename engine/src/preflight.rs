@@ -490,6 +490,7 @@ fn http2_answer(
                         kind => Problem::Malformed(kind),
                     });
                 }
+                h2::Event::Refused => _ = client.send_next(book, sent_ns),
                 h2::Event::Reset { code, .. } => return Err(Problem::Reset(h2::code_name(code))),
                 h2::Event::Goaway { code, .. } if client.is_drained() => {
                     return Err(Problem::Goaway(h2::code_name(code)));

@@ -265,6 +265,7 @@ fn http2_part(preflight: &Preflight, run: &Run) -> Http2Part {
         reset_codes: named(&run.tallies[1].reset_codes),
         goaways: named(&run.stats.goaways),
         retried: run.stats.retried,
+        refused: run.stats.refused,
     }
 }
 

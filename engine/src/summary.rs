@@ -32,8 +32,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
         writeln!(out, "  {:<14}{peak:>14} requests due and not sent, at most", "backlog")?;
     }
     if document.elapsed_s > 0.0 {
-        let megabytes_per_s = document.bytes_in as f64 / 1e6 / document.elapsed_s;
-        writeln!(out, "  {:<14}{megabytes_per_s:>14.2} MB/s", "received")?;
+        let bytes_per_s = document.bytes_in as f64 / document.elapsed_s;
+        let (size, unit) = if bytes_per_s < 1e5 { (1e3, "kB/s") } else { (1e6, "MB/s") };
+        writeln!(out, "  {:<14}{:>14.2} {unit}", "received", bytes_per_s / size)?;
     }
     let requests = &document.requests;
     writeln!(out, "  {:<14}{:>14} of {} requests", "ok", requests.ok, requests.scheduled)?;
@@ -102,8 +103,13 @@ fn write_http2(out: &mut String, document: &Document) -> std::fmt::Result {
     for (code, count) in &http2.goaways {
         writeln!(out, "  {count} connections ended with GOAWAY {code}")?;
     }
-    if http2.retried > 0 {
-        writeln!(out, "  {} requests sent again after a GOAWAY", http2.retried)?;
+    for (count, why) in [
+        (http2.retried - http2.refused, "after a GOAWAY"),
+        (http2.refused, "because the server refused their stream"),
+    ] {
+        if count > 0 {
+            writeln!(out, "  {count} requests sent again {why}")?;
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ import pytest
 
 from deadheat.campaign.estimate import START_S, Estimate, estimate
 from deadheat.campaign.slice_lengths import BETWEEN_SLICES_S
+from deadheat.stats.warmup.warm_rule import Compiler
 from tests.campaign.made_protocols import SETTLE, sliced
 
 
@@ -56,4 +57,20 @@ def test_estimate_has_json_and_text() -> None:
     assert "connections   10, 100" in estimated.lines()
     assert all(
         text in "\n".join(estimated.lines()) for text in ("a, b, c", "6 trials", "without builds")
+    )
+
+
+def test_a_budget_too_short_for_the_starts_over_several_transports_is_named() -> None:
+    """A start counted a second of warm-up, and Node.js and the JVM take many: no interval came."""
+    protocol = sliced(
+        stopping=SETTLE | {"budget_s": 60},
+        transports=["http", "https"],
+        warmup={"kind": "steady", "least_s": 1.0, "limit_s": 10.0},
+    )
+    names = ["a", "a:https", "b", "b:https"]
+    assert estimate(protocol, names).too_short is None
+    slow = dict.fromkeys(names[2:], Compiler.TIERED)
+    assert estimate(protocol, names, compilers=slow).too_short == (
+        "--budget 1 min is too short for 2 servers over http and https, each started twice: "
+        "to start and warm up all takes about 58 s; expected about 1 min 52 s or more"
     )

@@ -79,6 +79,23 @@ def test_a_server_races_on_each_transport_that_its_manifest_names(
     assert shown.code == 0, shown.err
 
 
+def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path: Path) -> None:
+    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", "http,https,h2")
+    ended = deadheat("run", "nulls", *race, "--close", "--json")
+    assert ended.ran, ended.err
+    report = json.loads(ended.out)
+    found = {each["workload"]: each for each in report["handshakes"]}
+    assert list(found) == ["hello:https", "hello:h2"], "plain HTTP has none"
+    (server,) = [each for each in report["contenders"] if each["name"] == "nulls"]
+    for level in server["levels"][1:]:
+        row = found[level["workload"]]
+        # A handshake counts if it began in the window, and an answer if its connect did.
+        assert row["handshakes"] == pytest.approx(
+            sum(t["requests_ok"] for t in level["trials"]), rel=0.2
+        )
+        assert row["per_s"] > 0
+
+
 def test_verify_tries_each_transport(deadheat: Deadheat) -> None:
     """The null server answers every path, which the catalog's rules forbid."""
     ended = deadheat("verify", "nulls", "hello", "--transport", "https,h2c")
@@ -113,3 +130,17 @@ def test_transports_that_cannot_be_are_refused(
     ended = deadheat(*words)
     assert ended.code == 2, ended.out
     assert symptom in ended.err
+
+
+def test_the_gap_of_a_server_over_two_transports_is_split(deadheat: Deadheat) -> None:
+    """Regression: explain refused two transports as two levels."""
+    once = ("--repetitions", "2", "--invocations", "2", "-c", "2")
+    ended = deadheat("explain", "nulls", *once, "--transport", "http,https")
+    assert ended.ran, ended.err
+    assert "nulls:https needs " in " ".join(ended.out.split()), ended.out
+    document = json.loads(deadheat("report", "--format", "json").out)["explanation"]
+    (gap,) = document["gaps"]
+    assert {gap["more"], gap["less"]} == {"nulls", "nulls:https"}
+    assert {each["name"] for each in document["servers"]} == {"nulls", "nulls:https"}
+    markdown = deadheat("report", "--format", "md").out
+    assert markdown.count("**GAP**") == 1

@@ -66,8 +66,9 @@ def has_trials(path: Path) -> bool:
 
 @pytest.mark.parametrize("protocol", ["both", "once"])
 def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: str) -> None:
-    """The load host of the bed, which runs deadheat, and another one."""
+    """The load host of the bed, which runs deadheat, and another one; once over TLS."""
     server = [find_engine(), "--bind", "{host}", "--null-server", "{port}"]
+    server += ["--cert", "{cert}", "--key", "{key}"] if protocol == "once" else []
     path = catalog / "runs.sqlite"
     options = ("--catalog", str(catalog), "--store", str(path), "--protocol", protocol)
     with second_load_host(bed) as second:
@@ -84,7 +85,8 @@ def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: s
     assert run.trials, err
     for trial in run.trials:
         assert (trial.state, trial.reason) == ("ok", None)
-        assert f"http://{SERVER}:" in " ".join(trial.command)
+        scheme = "https" if protocol == "once" else "http"
+        assert f" {scheme}://{SERVER}:" in " ".join(trial.command)
         connections = trial.connections
         assert trial.result.connections_served == connections
         assert trial.command[trial.command.index("-c") + 1] == str((connections + 1) // 2)

@@ -6,17 +6,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from ipaddress import IPv4Address
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509 import IPAddress, SubjectAlternativeName, load_pem_x509_certificates
 
+from deadheat.build.image import ContainerTool, Image
 from deadheat.catalog.manifest import Transport
 from deadheat.errors import DeadheatError
-from deadheat.load import LoadResult
+from deadheat.load import Engine, LoadResult, LoadSpec
+from deadheat.load.engine import CA, CA_FILE
 from deadheat.measure import lifecycle
 from deadheat.measure.certificates import Certificates, certificates
 from deadheat.measure.contender import Contender, controls
@@ -128,10 +132,36 @@ def test_plain_http_on_a_tls_port_and_the_reverse_are_named(
         lifecycle.stop(secure_world, without)
 
 
-def test_a_command_with_a_certificate_needs_one_machine(world: World) -> None:
-    null_server, _ = controls(world.server_engine, ["https"])
-    with pytest.raises(StartFailed, match="made on this machine"):
-        lifecycle.start(replace(world, certificates=None), null_server)
+@pytest.mark.parametrize("is_server", [True, False])
+def test_another_host_gets_the_files_that_it_needs(tmp_path: Path, is_server: bool) -> None:
+    sent: dict[PurePosixPath, bytes] = {}
+    scratch = PurePosixPath("/far/scratch")
+    far: Any = SimpleNamespace(scratch_folder=lambda: scratch, send_file=sent.__setitem__)
+    server = far if is_server else None
+    made = Certificates(tmp_path / "made", server=server, far=(far,), address="192.168.10.10")
+    assert made.trust == ("--cacert", CA)
+    names = {"ca.pem", "cert.pem", "key.pem"} if is_server else {"ca.pem"}
+    assert {path.name for path in sent} == names
+    assert set(made.values().values()) <= {str(path) for path in sent} or not is_server
+    chain = (tmp_path / "made" / "cert.pem").read_bytes()
+    certificate = load_pem_x509_certificates(chain)[0]
+    alternatives = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
+    assert IPv4Address("192.168.10.10") in alternatives.get_values_for_type(IPAddress)
+    engine = Engine("deadheat-load", str(scratch / CA_FILE))
+    command = engine.command(LoadSpec("https://a/", 1, 1.0, arguments=made.trust))
+    assert PurePosixPath(command[command.index("--cacert") + 1]) in sent
+
+
+def test_a_container_sees_the_folder_of_its_certificate() -> None:
+    """Regression: a server in a container had no way to read it."""
+    tool = ContainerTool("podman", "mine", (0,), 1 << 30, 10, 100, 100)
+    command = ("serve", "{cert}", "{key}")
+    contender = Contender("a:https", "contender", command, image=Image(tool, "image"))
+    files = {"cert": "/made/cert.pem", "key": "/made/key.pem"}
+    words = contender.over("https").command_at(1, files=files)
+    assert words[words.index("--volume") + 1] == "/made:/made:ro,z"
+    assert words[-2:] == ("/made/cert.pem", "/made/key.pem")
+    assert "--volume" not in contender.command_at(1)
 
 
 @pytest.mark.parametrize(

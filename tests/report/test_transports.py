@@ -1,17 +1,20 @@
-"""Reports of a race over several transports."""
+"""Reports of a race over several transports, and of handshakes."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from deadheat.console import console as make_console
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import changes
 from deadheat.report.findings.next_step import run_anew
 from deadheat.report.findings.profile import Profile, profile, sentences
-from deadheat.report.formats import markdown
+from deadheat.report.findings.transports import handshakes
+from deadheat.report.formats import json_document, markdown, terminal
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from tests.report.made import SETTLE, made_run
+from tests.report.made import SETTLE, histogram, made_run
 from tests.report.sliced import SLICED, add_slices
 
 PROTOCOL = {**SETTLE, "transports": ["http", "https"], "streams": 1}
@@ -96,3 +99,33 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert any("hello predicts hello:https with tau-b" in text for text in others)
     assert not any("CPU time" in text for text in others), "one estimate of one thing"
     assert "What hello:https costs beside hello" in markdown.write(view, analyze(view))
+
+
+@pytest.mark.parametrize("keep_alive", [True, False])
+def test_a_connection_per_request_over_tls_has_a_table_of_handshakes(
+    tmp_path: Path, keep_alive: bool
+) -> None:
+    """A connection that is kept makes its handshake beside all others, so that is not shown."""
+    protocol = {**SETTLE, "transports": ["https"], "keep_alive": keep_alive}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    times = {"service_us": histogram(6000), "handshake_us": histogram(6600, 2000)}
+    rates = {"a:https": 500.0, "b:https": 1000.0}
+    run.race(rates, noise=0.0, workload="hello:https", histograms=times)
+    run.end()
+    view = load_view(run.store, run.run_id)
+    analysis = analyze(view)
+    found = handshakes(view)
+    assert [row.name for row in found] == ([] if keep_alive else ["b", "a"])
+    document = json.loads(json_document.write(view, analysis))
+    assert len(document["handshakes"]) == len(found)
+    text = markdown.write(view, analysis)
+    console = make_console(width=80, styled=False)
+    with console.capture() as capture:
+        terminal.show(console, view, analysis)
+    assert ("## Handshakes" in text) == ("handshakes/s" in capture.get()) == bool(found)
+    for row in found:
+        rate_per_s = next(c.cells[100] for c in view.contenders if c.name == row.name)
+        assert row.per_s == pytest.approx(1.1 * (rate_per_s.rate_per_s("median") or 0.0))
+        assert row.server_cpu_us == pytest.approx(41.5 / 1.1)
+        assert row.us_p50 == pytest.approx(2000, rel=0.01)
+        assert row.us_p99 == pytest.approx(20000, rel=0.01)

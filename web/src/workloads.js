@@ -35,6 +35,7 @@ export function onWorkload(report, workload) {
     contenders,
     levels: report.levels.filter(here),
     cautions: report.cautions.filter(here),
+    handshakes: report.handshakes.filter(here),
     conclusions: report.conclusions.filter(here),
   };
 }

@@ -43,6 +43,15 @@ struct Settings {
 
 const DEFAULTS: Settings = Settings { max_streams: None, window: DEFAULT_WINDOW };
 
+/// Bytes that arrived, of whole frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    /// Of responses to requests before the measured window, and in it.
+    pub of_requests: [u64; 2],
+    /// Of other frames.
+    pub others: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     out: Vec<u8>,
@@ -74,6 +83,8 @@ pub(crate) struct Client {
     forgotten: u32,
     /// Streams whose request's body is not sent to its end.
     sending: usize,
+    /// Bytes of whole frames since [`Client::take_received`].
+    received: Received,
     idle_frames: u32,
     /// It waits for a request, in the session's queue.
     pub is_queued: bool,
@@ -104,6 +115,7 @@ impl Client {
             cancelled: VecDeque::new(),
             forgotten: 0,
             sending: 0,
+            received: Received::default(),
             idle_frames: 0,
             is_queued: false,
             captured: None,
@@ -141,6 +153,12 @@ impl Client {
         }
         frame::write(&mut self.out, frame::SETTINGS, 0, 0, &settings);
         self.open_window(0, WINDOW - DEFAULT_WINDOW);
+    }
+
+    /// The bytes that arrived since the last call.
+    #[inline]
+    pub(crate) fn take_received(&mut self) -> Received {
+        std::mem::take(&mut self.received)
     }
 
     /// Restarts the cycles, for a slice.
@@ -344,6 +362,14 @@ impl Client {
         let ended = stream.ended();
         self.free.push(ended.lane);
         ended
+    }
+
+    /// Lets a request that the server did not process wait to be sent again.
+    fn give_back(&mut self, at: usize) {
+        let request = self.streams[at].request;
+        self.remove(at);
+        self.free.pop();
+        self.waiting.push_front(request);
     }
 
     /// Resets a stream.

@@ -24,6 +24,8 @@ pub(crate) enum Event {
         ended: Ended,
         answer: Answer,
     },
+    /// The server did not process a request, which waits to be sent again.
+    Refused,
     /// The server reset the stream.
     Reset {
         ended: Ended,

@@ -28,6 +28,7 @@ pub(super) const MAX_HEADER_LIST_SIZE: u16 = 6;
 
 pub(super) const NO_ERROR: u32 = 0;
 pub(super) const PROTOCOL_ERROR: u32 = 1;
+pub(super) const REFUSED_STREAM: u32 = 7;
 pub(super) const CANCEL: u32 = 8;
 
 /// Bytes of the head of a frame.

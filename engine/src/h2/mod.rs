@@ -11,7 +11,7 @@ mod null;
 mod request;
 mod stream;
 
-pub(crate) use client::{Captured, Client};
+pub(crate) use client::{Captured, Client, Received};
 pub(crate) use events::{Ended, Event};
 pub(crate) use frame::{PREFACE, code_name};
 #[cfg(any(test, fuzzing))]

@@ -22,6 +22,7 @@ const MAX_WINDOW: i64 = 0x7fff_ffff;
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Answered(u32, Answer),
+    Refused,
     Reset(u32, u32),
     Malformed(u32, Kind),
     Goaway { code: u32, retried: u64 },
@@ -114,6 +115,7 @@ impl Http2Case {
                 seen.said.push(match event {
                     Event::More => break,
                     Event::Answered { ended, answer } => Said::Answered(id(&ended.flight), answer),
+                    Event::Refused => Said::Refused,
                     Event::Reset { ended, code } => Said::Reset(id(&ended.flight), code),
                     Event::Malformed { ended, kind } => Said::Malformed(id(&ended.flight), kind),
                     Event::Goaway { code, retried, given_up, .. } => {
@@ -137,6 +139,8 @@ impl Http2Case {
 /// A response so far.
 #[derive(Default)]
 struct Response {
+    /// A head came, also an interim one.
+    begun: bool,
     head: Option<Vec<Field>>,
     body: Vec<u8>,
     send_window: i64,
@@ -301,8 +305,11 @@ impl<'c> Reference<'c> {
             3 => {
                 wants_length(4)?;
                 self.was_opened(id)?;
-                if self.open.remove(&id).is_some() {
-                    self.seen.said.push(Said::Reset(id, big_endian(payload)));
+                if let Some(response) = self.open.remove(&id) {
+                    self.seen.said.push(match big_endian(payload) {
+                        7 if !response.begun => Said::Refused,
+                        code => Said::Reset(id, code),
+                    });
                 }
                 Ok(())
             }
@@ -396,6 +403,7 @@ impl<'c> Reference<'c> {
     fn header_block(&mut self, id: u32, ended: bool, block: &[u8]) -> Result<(), Wrong> {
         let fields = self.decode(block)?;
         let Some(response) = self.open.get_mut(&id) else { return self.is_forgiven(id) };
+        response.begun = true;
         let wrong = |kind| Wrong::Stream { id, ended, kind };
         if let Some(kind) = defect(&fields) {
             return Err(wrong(kind));

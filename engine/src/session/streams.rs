@@ -3,7 +3,7 @@
 use super::{Action, Session};
 use crate::classes::{Class, MalformedKind};
 use crate::connection::State;
-use crate::h2::{Ended, Event};
+use crate::h2::{Ended, Event, Received};
 
 /// More is sealed when less than this waits to be sent.
 const ENOUGH_SEALED_BYTES: usize = 256 * 1024;
@@ -89,11 +89,6 @@ impl Session<'_> {
         now_ns: u64,
         peer_closed: bool,
     ) -> Action {
-        let measured = match self.clients[slot].oldest() {
-            Some(flight) => flight.measured,
-            None => self.is_measured(now_ns),
-        };
-        self.tallies[usize::from(measured)].bytes_in += input.len() as u64;
         let mut rest = input;
         let mut answers = 0;
         loop {
@@ -101,6 +96,10 @@ impl Session<'_> {
             rest = &rest[used..];
             match event {
                 Event::More => break,
+                Event::Refused => {
+                    self.stats.refused += 1;
+                    self.stats.retried += 1;
+                }
                 Event::Answered { ended, answer } => {
                     answers += 1;
                     self.connections[slot].served += 1;
@@ -123,9 +122,13 @@ impl Session<'_> {
                     self.stats.retried += retried;
                     self.end_streams(slot, &given_up, |_| Class::Goaway, now_ns);
                 }
-                Event::Broken { kind, stream } => return self.broken(slot, kind, stream, now_ns),
+                Event::Broken { kind, stream } => {
+                    self.count_received(slot, now_ns);
+                    return self.broken(slot, kind, stream, now_ns);
+                }
             }
         }
+        self.count_received(slot, now_ns);
         let client = &self.clients[slot];
         let is_done = client.in_flight() == 0;
         let is_used = self.connections[slot].issued >= self.plan.requests_per_connection;
@@ -141,6 +144,17 @@ impl Session<'_> {
             self.kept_answers += answers;
         }
         action
+    }
+
+    /// Counts the bytes of a response with its request; others by the time of their arrival.
+    #[inline]
+    fn count_received(&mut self, slot: usize, now_ns: u64) {
+        let Received { of_requests, others } = self.clients[slot].take_received();
+        let measured = usize::from(self.is_measured(now_ns));
+        for (tally, bytes) in self.tallies.iter_mut().zip(of_requests) {
+            tally.bytes_in += bytes;
+        }
+        self.tallies[measured].bytes_in += others;
     }
 
     /// The server broke the protocol on a connection.

@@ -115,6 +115,7 @@ fn frames() -> Vec<Vec<u8>> {
         frames.push(frame(0, 8, id, b"\x05abc"));
         frames.push(frame(0, 1, id, b""));
         frames.push(frame(3, 0, id, &[0, 0, 0, 7]));
+        frames.push(frame(3, 0, id, &[0, 0, 0, 8]));
         frames.push(frame(3, 0, id, &[0, 0, 7]));
         frames.push(frame(8, 0, id, &[0, 0, 1, 0]));
         frames.push(frame(8, 0, id, &[0, 0, 0, 0]));
@@ -346,8 +347,8 @@ fn rapid_resets_leave_nothing() {
     let (expected, book) = ([anything()], Book::bare());
     client.take(&settings(&[]), &expected, 1);
     for n in 0..20_000u32 {
-        let (_, event) = client.take(&frame(3, 0, 2 * n + 1, &[0, 0, 0, 7]), &expected, 1);
-        let Event::Reset { code: 7, .. } = event else { panic!("{event:?}") };
+        let (_, event) = client.take(&frame(3, 0, 2 * n + 1, &[0, 0, 0, 8]), &expected, 1);
+        let Event::Reset { code: 8, .. } = event else { panic!("{event:?}") };
         assert!(client.is_free() && client.in_flight() == 0);
         let (begun_ns, sent_ns, intended_ns) = (1, 0, 0);
         client.assign(Flight { begun_ns, sent_ns, intended_ns, url: 0, measured: true });

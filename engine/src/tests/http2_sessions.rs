@@ -13,6 +13,7 @@ use crate::session::{Action, Session, Window};
 use super::events::{END, LOAD, MEASURE, MS, SECOND, begun, classes, closed, connect, open, plan};
 use super::http2::{answer, frame, goaway, settings};
 
+const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 const CANCEL: [u8; 4] = [0, 0, 0, 8];
 
 /// The plan of `--http2` with these arguments.
@@ -114,6 +115,58 @@ fn request_that_each_connection_returns_ends_as_goaway() {
 }
 
 #[test]
+fn refused_request_is_sent_again_on_its_connection() {
+    let plan = plan2(&["--streams", "2"]);
+    let mut session = begun_on_one(&plan);
+    requests(&mut session, 0);
+    let refused = frame(3, 0, 1, &REFUSED_STREAM);
+    assert_eq!(session.received(0, &refused, MEASURE + 1, false), Action::Flush);
+    assert_eq!(requests(&mut session, 0), [5]);
+    session.received(0, &[answer(3), answer(5)].concat(), MEASURE + 10, false);
+    let (tally, stats) = (&session.tallies[1], &session.stats);
+    assert_eq!((tally.count(Class::Ok), tally.scheduled, tally.busy_ns), (2, 4, 10 + 10));
+    assert_eq!((stats.retried, stats.refused, stats.opened), (1, 1, 1));
+    // Where the server takes no more, it goes to the next connection.
+    let input = [goaway(9, 0), frame(3, 0, 7, &REFUSED_STREAM), answer(9)].concat();
+    assert_eq!(session.received(0, &input, MEASURE + 11, false), Action::Close);
+    assert_eq!(connect(&mut session, MEASURE + 12), (0, Action::Flush));
+    assert_eq!(requests(&mut session, 0), [1, 3], "it and a new one");
+    assert_eq!(classes(&session), [(Class::Ok, 3)]);
+}
+
+#[test]
+fn request_that_is_refused_too_often_or_after_a_head_ends_as_stream_reset() {
+    let plan = plan2(&[]);
+    let mut session = begun_on_one(&plan);
+    for id in [1, 3, 5] {
+        session.received(0, &frame(3, 0, id, &REFUSED_STREAM), MEASURE, false);
+        assert!(classes(&session).is_empty());
+    }
+    session.received(0, &frame(3, 0, 7, &REFUSED_STREAM), MEASURE, false);
+    assert_eq!((classes(&session), session.stats.refused), (vec![(Class::StreamReset, 1)], 3));
+    let input = [frame(1, 4, 9, &[0x88]), frame(3, 0, 9, &REFUSED_STREAM)].concat();
+    session.received(0, &input, MEASURE, false);
+    assert_eq!((classes(&session), session.stats.refused), (vec![(Class::StreamReset, 2)], 3));
+    assert_eq!(session.tallies[1].reset_codes, [(7, 2)].into());
+}
+
+/// All bytes counted with the oldest request: one of the warm-up, as long as it had no answer.
+#[test]
+fn bug_bytes_count_with_the_request_of_their_stream() {
+    let plan = plan2(&["--streams", "2"]);
+    let mut session = closed(&plan, 1);
+    connect(&mut session, LOAD);
+    session.received(0, &settings(&[]), LOAD, false);
+    session.received(0, &answer(3), MEASURE + 1, false);
+    let (pieces, ping) = (answer(5), frame(6, 0, 0, &[0; 8]));
+    let (first, second) = pieces.split_at(pieces.len() - 3);
+    session.received(0, first, MEASURE + 2, false);
+    session.received(0, &[second, &ping].concat(), MEASURE + 3, false);
+    let bytes = session.tallies.each_ref().map(|tally| tally.bytes_in as usize);
+    assert_eq!(bytes, [settings(&[]).len() + answer(3).len(), pieces.len() + ping.len()]);
+}
+
+#[test]
 fn goaway_with_an_error_is_the_class_of_what_the_server_drops() {
     let plan = plan2(&["--streams", "2"]);
     let mut session = begun_on_one(&plan);
@@ -147,10 +200,10 @@ fn reset_stream_and_malformed_response_cost_one_request_each() {
     let mut session = begun_on_one(&plan);
     requests(&mut session, 0);
     let bad = frame(1, 4, 3, b"\x88\x00\x0aconnection\x05close");
-    let input = [frame(3, 0, 1, &[0, 0, 0, 7]), bad].concat();
+    let input = [frame(3, 0, 1, &[0, 0, 0, 11]), bad].concat();
     assert_eq!(session.received(0, &input, MEASURE + 1, false), Action::Flush);
     assert_eq!(classes(&session), [(Class::StreamReset, 1), (Class::Malformed, 1)]);
-    assert_eq!(session.tallies[1].reset_codes, [(7, 1)].into());
+    assert_eq!(session.tallies[1].reset_codes, [(11, 1)].into());
     let frames = sent(&mut session, 0);
     assert_eq!(frames[0], (3, 0, 3, vec![0, 0, 0, 1]), "the client ends the stream");
     assert_eq!(frames[1..].iter().map(|frame| frame.2).collect::<Vec<_>>(), [7, 9]);

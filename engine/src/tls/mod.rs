@@ -2,10 +2,10 @@
 
 pub(crate) mod secure;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::ring::cipher_suite as suite;
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::{self, PemObject};
@@ -51,12 +51,12 @@ impl Client {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(unusable)?;
-        let builder = match options.insecure {
-            true => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
-            false => builder.with_root_certificates(roots(options.cacert.as_deref())?),
+        let trusted = match options.insecure {
+            true => None,
+            false => Some(roots(options.cacert.as_deref())?),
         };
+        let verifier = Arc::new(Verifier::new(provider, trusted)?);
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let mut config = match key_pair(options)? {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -162,20 +162,49 @@ fn unreadable(option: &str, path: &str, what: &str, error: &pem::Error) -> Error
     Error::usage(format!("{option} {path}: {cause}"))
 }
 
-/// Trusts every certificate; the server must still have its key.
+/// Verifies certificates, or trusts every one; the server must have its key in any case.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// `None`: trust every certificate.
+    issuers: Option<Arc<WebPkiServerVerifier>>,
+    /// The last certificate that was right, and when, in seconds. A server sends it in each handshake,
+    /// and to verify it takes as long as the server's part of one.
+    verified: Mutex<Option<(CertificateDer<'static>, u64)>>,
+}
 
-impl ServerCertVerifier for AnyCertificate {
+impl Verifier {
+    fn new(provider: Arc<CryptoProvider>, roots: Option<RootCertStore>) -> Result<Self> {
+        let verifier = |roots: RootCertStore| {
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+                .build()
+                .map_err(|_| Error::usage("this system trusts no certificate: use --cacert FILE"))
+        };
+        let issuers = roots.map(verifier).transpose()?;
+        Ok(Self { provider, issuers, verified: Mutex::new(None) })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
+        let Some(issuers) = &self.issuers else { return Ok(ServerCertVerified::assertion()) };
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, at_s)) = &*verified
+            && known == certificate
+            && *at_s == now.as_secs()
+        {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let right = issuers.verify_server_cert(certificate, intermediates, name, ocsp, now)?;
+        *verified = Some((certificate.clone().into_owned(), now.as_secs()));
+        Ok(right)
     }
 
     fn verify_tls12_signature(
@@ -184,7 +213,7 @@ impl ServerCertVerifier for AnyCertificate {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signed, algorithms)
     }
 
@@ -194,11 +223,48 @@ impl ServerCertVerifier for AnyCertificate {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "ring has assembler")]
+    fn only_the_certificate_that_was_right_is_right_again_for_its_second() {
+        let name = |name: &str| ServerName::try_from(name.to_owned()).unwrap();
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let ca = params.self_signed(&key).unwrap();
+        let issuer = Issuer::new(params, key);
+        let leaf = |names: &str| {
+            let params = CertificateParams::new(vec![names.to_owned()]).unwrap();
+            let made = params.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap();
+            made.der().clone()
+        };
+        let [right, wrong] = [leaf("a.test"), leaf("b.test")];
+        let mut roots = RootCertStore::empty();
+        roots.add(ca.der().clone()).unwrap();
+        let verifier = Verifier::new(provider(), Some(roots)).unwrap();
+        let now = UnixTime::now();
+        let at = |certificate: &CertificateDer<'_>, now| {
+            verifier.verify_server_cert(certificate, &[], &name("a.test"), &[], now).is_ok()
+        };
+        assert_eq!([at(&right, now), at(&right, now), at(&wrong, now)], [true, true, false]);
+        let expired = UnixTime::since_unix_epoch(Duration::from_secs(1 << 40));
+        assert!(at(&right, now) && !at(&right, expired));
+        assert!(Verifier::new(provider(), Some(RootCertStore::empty())).is_err());
     }
 }

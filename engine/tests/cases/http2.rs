@@ -267,6 +267,23 @@ fn requests_that_a_goaway_returns_are_sent_again() {
 }
 
 #[test]
+fn refused_requests_are_sent_again() {
+    let peer = Peer::start(|nth| match nth.of_connection % 50 {
+        1 => (vec![frame(3, 0, nth.id, &[0, 0, 0, 7])], "refused"),
+        _ => (vec![answer(nth.id)], "answered"),
+    });
+    let (document, _) = peer.load(&["--streams", "3"]);
+    assert_all_in(&document, "ok", peer.count("answered") - 1);
+    let http2 = &document["http2"];
+    assert_eq!([&http2["refused"], &http2["retried"]], [peer.count("refused"); 2]);
+    assert_eq!(document["connections"]["opened"], 3);
+    let bytes = document["bytes_in"].as_u64().unwrap();
+    let answers = class(&document, "ok") * answer(1).len() as u64;
+    let others = http2["refused"].as_u64().unwrap() * 13 + 3 * 2 * 9;
+    assert!((answers..=answers + others).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
 fn bodies_larger_than_every_window_arrive() {
     let body = "b".repeat(120_000);
     let server = NullServer::start();

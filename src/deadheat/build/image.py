@@ -132,8 +132,17 @@ class ContainerTool:
         place = ("--file", str(file), "--tag", image, str(context))
         return (self.program, "build", *own, "--network", "host", *place)
 
-    def run(self, image: str, name: str, command: Sequence[str], env: Mapping[str, str]) -> Command:
+    def run(
+        self,
+        image: str,
+        name: str,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        folders: Sequence[str] = (),
+    ) -> Command:
         """A container in the foreground. Its first process is an init, which forwards signals.
+
+        It sees `folders` of this machine, and cannot change them.
 
         podman lets the server write to the log itself; docker copies its output.
         """
@@ -144,6 +153,7 @@ class ContainerTool:
             *("--cpuset-cpus", ",".join(map(str, self.cpus))),
             *("--memory", str(self.memory_bytes), "--pids-limit", str(self.threads)),
             *self._ulimits(),
+            *(word for path in folders for word in ("--volume", f"{path}:{path}:ro,z")),
             *(word for name, value in env.items() for word in ("--env", f"{name}={value}")),
             *(image, *command),
         )
@@ -225,9 +235,11 @@ class Image:
     tool: ContainerTool
     name: str
 
-    def command(self, port: int, command: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-        """What runs `command` in a container, in the foreground."""
-        return self.tool.run(self.name, self._container(port), command, env)
+    def command(
+        self, port: int, command: Sequence[str], env: Mapping[str, str], folders: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """What runs `command` in a container, in the foreground; it reads `folders`."""
+        return self.tool.run(self.name, self._container(port), command, env, folders)
 
     def first_process(self, host: Host, port: int) -> int:
         """The PID of the container's first process. Raises `HostError` if it does not run."""

@@ -180,8 +180,7 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    has_certificates = world.certificates is not None
-    extra = [*plan.extra, *controls_for(protocol, world.server_engine, has_certificates)]
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

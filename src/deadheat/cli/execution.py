@@ -17,6 +17,7 @@ from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct, rest_of_run
 from deadheat.campaign.estimate import estimate
+from deadheat.campaign.slice_lengths import within_budget
 from deadheat.catalog import Catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode, explain
@@ -46,6 +47,7 @@ from deadheat.events import Listener
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
+from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
@@ -174,7 +176,9 @@ def _warn_of_budget(plan: Plan) -> None:
     if plan.left is not None or not isinstance(plan.protocol, SliceProtocol):
         return
     names = [*(each.name for each in plan.selections), *(each.name for each in plan.extra)]
-    if too_short := estimate(plan.protocol, names).too_short:
+    compilers = {each.name: compiler_of(each) for each in plan.selections}
+    protocol = within_budget(plan.protocol, len(names))
+    if too_short := estimate(protocol, names, compilers=compilers).too_short:
         echo(too_short, fg="yellow", err=True)
 
 

@@ -3,12 +3,13 @@
 import sys
 from dataclasses import replace
 
+from deadheat.catalog.manifest import Transport
 from deadheat.cli.choice import open_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import seed_option, servers_argument, setting_option
 from deadheat.cli.own_options import own_servers_options
-from deadheat.cli.race_options import one_transport_option, one_workload_option, workload_values
+from deadheat.cli.race_options import one_workload_option, transport_option, workload_values
 from deadheat.cli.run import Choice, new_plan
 from deadheat.cli.values import Levels, Number
 from deadheat.errors import UsageFault
@@ -21,7 +22,7 @@ from deadheat.protocol import SliceProtocol, amend, load_as
 @setting_option
 @own_servers_options
 @one_workload_option
-@one_transport_option
+@transport_option
 @flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
 @flag(
     "--repetitions",
@@ -42,7 +43,7 @@ def command(
     setting: str,
     own: OwnServers,
     workload: str | None,
-    transport: str | None,
+    transports: tuple[Transport, ...] | None,
     connections: tuple[int, ...] | None,
     repetitions: int | None,
     invocations: int | None,
@@ -58,6 +59,7 @@ def command(
     Examples:
       deadheat explain go-net-http node-http
       deadheat explain python-uvicorn --workload json
+      deadheat explain go-gin --transport http,https  what TLS takes
       deadheat explain go-gin -- ./my-server --port {port}
       deadheat explain --url http://127.0.0.1:8080/   a server that runs already
     """
@@ -68,11 +70,11 @@ def command(
     changes = {
         "connections": connections,
         "workloads": workload_values(catalog.root, workload),
-        "transports": transport and (transport,),
+        "transports": transports,
     }
     stopping = {"repetitions": repetitions, "invocations": invocations}
     protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)
-    if len(protocol.levels) > 1:
+    if protocol.levels_each > 1:
         raise UsageFault("explain takes one workload at one level", "explain once for each")
     plan = new_plan(
         protocol,

@@ -4,7 +4,7 @@ from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.resolve import Resolved, fit_to, on_hosts
 from deadheat.campaign.schedule import Outline, outline
 from deadheat.campaign.slice_lengths import within_budget
-from deadheat.catalog import selection
+from deadheat.catalog import Selection, selection
 from deadheat.cli.choice import (
     answering,
     chosen_servers,
@@ -16,6 +16,7 @@ from deadheat.cli.help import WithCommand, listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.cli.own_options import own_servers_options
 from deadheat.cli.race_options import machine_options, rate_protocol_options
+from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import cpus_of_load, split_cpus
@@ -55,6 +56,7 @@ def command(
         raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     without: list[str] = []
+    chosen: list[Selection] = []
     if lineup is not None:
         names = [chosen.name for chosen in lineup.selections]
     else:
@@ -77,7 +79,8 @@ def command(
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
         protocol = within_budget(protocol, len(names))
-        forecast = estimate(protocol, names, without)
+        compilers = {each.name: compiler_of(each) for each in chosen}
+        forecast = estimate(protocol, names, without, compilers)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return

@@ -164,7 +164,7 @@ _PROTOCOL = (
         "--close",
         section=Topic.LOAD,
         is_flag=True,
-        help="Open a new connection for each request.",
+        help="Open a new connection for each request; over TLS, with a full handshake.",
     ),
     flag(
         "--generator",

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
+CA = "{ca}"  # in arguments: the CA of the run, at its own path on each of several hosts
+CA_FILE = "tls/ca.pem"  # in the scratch folder of another host
 GO, STOP = '{"type": "go"}', '{"type": "stop"}'
 START_S = 10.0
 PREFLIGHT = "the first request failed: "
+HANDSHAKE = "handshake_us"  # a distribution of the document, and a stored histogram
 
 
 def find_engine() -> str:
@@ -64,8 +67,9 @@ class Engine:
 
     name = "engine"
 
-    def __init__(self, binary: str | None = None) -> None:
+    def __init__(self, binary: str | None = None, ca: str | None = None) -> None:
         self._binary = binary or find_engine()
+        self._ca = ca  # what `CA` stands for
 
     def version_command(self) -> list[str]:
         return [self._binary, "--version"]
@@ -104,7 +108,10 @@ class Engine:
             command += ["--expect-body", spec.expect_body]
         if spec.workload is not None:
             command += ["--workload", json.dumps(spec.workload, separators=(",", ":"))]
-        return [*command, *spec.arguments]
+        return [
+            *command,
+            *(self._ca if each == CA and self._ca else each for each in spec.arguments),
+        ]
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
         try:
@@ -142,7 +149,9 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         response_us=_figures(latency.get("response_us")),
         first_byte_us=_figures(latency.get("first_byte_us")),
         histograms={
-            name: part["hdr_v2_base64"] for name, part in latency.items() if part and part["count"]
+            name: part["hdr_v2_base64"]
+            for name, part in (latency | _handshakes(document)).items()
+            if part and part["count"]
         },
         series=document["series"],
         requests_sent_in_all=document["requests"]["scheduled"] + document["warmup"]["scheduled"],
@@ -169,6 +178,12 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         longest_pause_us=document["pauses"]["longest_us"],
         too_short_to_gather_share=document["client"].get("too_short_to_gather_share"),
     )
+
+
+def _handshakes(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Their times, where each request has a connection: kept ones are opened all at once."""
+    tls = document.get("tls") if document["config"]["close"] else None
+    return {HANDSHAKE: tls[HANDSHAKE]} if tls else {}
 
 
 def _misbehavior(connections: Mapping[str, Any]) -> dict[str, int]:
@@ -277,7 +292,7 @@ def send_engine(host: "SshHost") -> Engine:
             f"{host.target}: the load engine of this machine does not run there: {said[-300:]}",
             "use a host whose C library is as new as this machine's",
         )
-    return Engine(str(path))
+    return Engine(str(path), str(host.scratch_folder() / CA_FILE))
 
 
 def _starts(host: "SshHost", path: PurePosixPath) -> Completed | None:

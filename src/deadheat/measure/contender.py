@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from deadheat.build.builder import Built
 from deadheat.build.image import Image
@@ -92,7 +93,8 @@ class Contender:
         command = fill(self.command, values)
         if self.image is None:
             return command
-        return self.image.command(port, command, fill_env(self.env, values))
+        folders = {str(Path(path).parent) for path in (files or {}).values()}
+        return self.image.command(port, command, fill_env(self.env, values), sorted(folders))
 
     def env_at(
         self, port: int, host: str = LOOPBACK, files: Mapping[str, str] | None = None
@@ -124,13 +126,13 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         stop_signal=start.stop_signal,
         stop_s=start.stop_s,
         media_type=selection.server.manifest.media_type,
-        compiler=_compiler(selection),
+        compiler=compiler_of(selection),
         workloads=frozenset(selection.server.manifest.workloads),
         transport=selection.transport,
     )
 
 
-def _compiler(selection: Selection) -> Compiler:
+def compiler_of(selection: Selection) -> Compiler:
     """What the manifest says of the runtime."""
     manifest = selection.server.manifest
     if manifest.slow_start or manifest.language in TIERED_LANGUAGES:
@@ -161,15 +163,11 @@ def controls(engine: Engine, transports: Sequence[Transport] = (HTTP,)) -> list[
     ]
 
 
-def controls_for(protocol: Protocol, engine: Engine, has_certificates: bool) -> list[Contender]:
-    """The controls of a protocol: both in a race, or the null server as the ceiling if alone.
-
-    Without certificates, on two machines, there are none of transports with TLS.
-    """
+def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
+    """The controls of a protocol: both in a race, or the null server as the ceiling if alone."""
     if not protocol.controls:
         return []
-    transports = [each for each in protocol.transports if has_certificates or each not in OVER_TLS]
-    both = controls(engine, transports)
+    both = controls(engine, protocol.transports)
     if isinstance(protocol, AloneProtocol):
         return [control for control in both if control.is_null_server]
     return both

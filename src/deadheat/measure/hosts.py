@@ -15,7 +15,7 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost, host_name
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.engine import send_engine
-from deadheat.measure.certificates import certificates
+from deadheat.measure.certificates import Certificates, certificates
 from deadheat.measure.database import Database
 from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link import measure_link
@@ -160,7 +160,7 @@ def one_host(
         database_on(host, server_cpus, logs) as database,
         certificates() as made,
     ):
-        engine = engine_on(host)
+        engine = engine_on(host, made)
         chosen = engine if generator_name == "engine" else generator(generator_name)
         yield World(
             server_host=host,
@@ -172,7 +172,7 @@ def one_host(
             engine_version=generator_version(engine, host),
             logs=logs,
             database=database,
-            certificates=made if isinstance(host, LocalHost) else None,
+            certificates=_on_hosts(made, host, []),
         )
 
 
@@ -208,7 +208,8 @@ def two_hosts(
                 f"end what listens there: ss -ltnp 'sport = :{port}'",
             )
         threads = 1 if crowded else load_threads
-        sides = [context.enter_context(_side(host, threads)) for host in (load, *more)]
+        made = context.enter_context(certificates())
+        sides = [context.enter_context(_side(host, threads, made)) for host in (load, *more)]
         engine = sides[0].engine
         chosen = engine if generator_name == "engine" else generator(generator_name)
         server_cpus = server.fingerprint().cpu.allowed
@@ -220,10 +221,11 @@ def two_hosts(
             generator=chosen,
             generator_version=generator_version(chosen, load),
             engine_version=generator_version(engine, load),
-            server_engine=engine_on(server),
+            server_engine=engine_on(server, made),
             logs=server_logs,
             database=database,
             server_address=address,
+            certificates=_on_hosts(made, server, [load, *more], address),
             port=port,
         )
         yield replace(world, link=_probed(world, server, load, more))
@@ -256,15 +258,29 @@ def _boot_of(host: LocalHost | SshHost) -> str:
 
 
 @contextmanager
-def _side(host: LocalHost | SshHost, load_threads: int) -> Iterator[LoadSide]:
+def _side(host: LocalHost | SshHost, load_threads: int, made: Certificates) -> Iterator[LoadSide]:
     cpus = cpus_of_load(host.fingerprint(), load_threads)
     with logs_on(host) as logs:
-        yield LoadSide(host, tuple(cpus), engine_on(host), logs)
+        yield LoadSide(host, tuple(cpus), engine_on(host, made), logs)
 
 
-def engine_on(host: LocalHost | SshHost) -> Engine:
+def _on_hosts(
+    made: Certificates,
+    server: LocalHost | SshHost,
+    loads: Sequence[LocalHost | SshHost],
+    address: str | None = None,
+) -> Certificates:
+    """The certificates, for servers and load on these hosts."""
+    far = [host for host in dict.fromkeys((server, *loads)) if isinstance(host, SshHost)]
+    at = server if isinstance(server, SshHost) else None
+    return replace(made, server=at, far=tuple(far), address=address)
+
+
+def engine_on(host: LocalHost | SshHost, made: Certificates) -> Engine:
     """Our load engine on a machine; it is sent to another one."""
-    return send_engine(host) if isinstance(host, SshHost) else Engine()
+    return (
+        send_engine(host) if isinstance(host, SshHost) else Engine(ca=str(made.folder / "ca.pem"))
+    )
 
 
 @contextmanager

@@ -157,21 +157,10 @@ def _start(world: World, contender: Contender) -> Instance:
 
 def _certificate(world: World, contender: Contender) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """The files for the command of a server with TLS, and what its clients trust."""
-    if not contender.speaks_tls:
+    made = world.certificates
+    if made is None or not contender.speaks_tls:
         return {}, ()
-    if world.certificates is None:
-        raise StartFailed(
-            f"{contender.name}: {{cert}} and {{key}} are made on this machine, for servers here",
-            "",
-            "give it files of its own on the server host, and name it with --url https://...",
-        )
-    if contender.image is not None:
-        raise StartFailed(
-            f"{contender.name}: its certificate is a file of this machine, not of its container",
-            "",
-            "measure it without --runtime",
-        )
-    return world.certificates.values(), ("--cacert", str(world.certificates.ca))
+    return made.values(), made.trust
 
 
 def stop(world: World, instance: Instance) -> Exited:

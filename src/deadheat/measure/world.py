@@ -71,7 +71,7 @@ class World:
     database: Database | None = None  # None: no workload can have one
     server_address: str = "127.0.0.1"
     link: Link | None = None  # None: on one machine
-    certificates: Certificates | None = None  # for servers with TLS; None: on two machines
+    certificates: Certificates | None = None  # for servers with TLS; None: none starts here
     port: int | None = None  # of every server, as published; None: a free one
 
     @property

@@ -10,7 +10,7 @@ use crate::h2::stream::{HeadKind, MALFORMED, Stream};
 
 /// A window is opened again when this much of it is used.
 const REOPEN: i64 = WINDOW / 2;
-/// A request that a GOAWAY gives back is sent this often.
+/// A request that the server gives back is sent this often.
 const MAX_TRIES: u8 = 4;
 /// More frames in a row than this that move no request on are a flood.
 const MAX_IDLE_FRAMES: u32 = 10_000;
@@ -97,6 +97,7 @@ impl Client {
         let Some(head) = FrameHead::read(bytes) else { return Event::More };
         let payload = &bytes[HEAD_BYTES..];
         self.idle_frames += 1;
+        self.received.others += bytes.len() as u64;
         let taken = match head.kind {
             _ if self.idle_frames > MAX_IDLE_FRAMES
                 || self.out.len() + self.unsent_bytes > MAX_OUTPUT_BYTES =>
@@ -124,6 +125,14 @@ impl Client {
     fn check_stream(&self, head: FrameHead) -> Result<(), MalformedKind> {
         let is_ours = head.stream % 2 == 1 && head.stream < self.next_id;
         if is_ours { Ok(()) } else { Err(MalformedKind::H2FrameStream) }
+    }
+
+    /// Counts the current frame, and those of no request before it, as bytes of a request.
+    #[inline]
+    fn attribute(&mut self, at: usize) {
+        let measured = self.streams[at].request.flight.measured;
+        let bytes = std::mem::take(&mut self.received.others);
+        self.received.of_requests[usize::from(measured)] += bytes;
     }
 
     /// A frame came on a stream that is not in flight: we reset it, or the server ended it before.
@@ -192,6 +201,7 @@ impl Client {
         // Also if the stream is gone: the block may change the dynamic table.
         self.reader.read(block)?;
         let Some(at) = self.find(id) else { return self.on_closed(id) };
+        self.attribute(at);
         let ends = flags & frame::END_STREAM != 0;
         let stream = &mut self.streams[at];
         let expected = &expected[stream.request.flight.url as usize];
@@ -234,6 +244,7 @@ impl Client {
             self.receive_left = WINDOW;
         }
         let Some(at) = self.find(head.stream) else { return self.on_closed(head.stream) };
+        self.attribute(at);
         let ends = head.has(frame::END_STREAM);
         let stream = &mut self.streams[at];
         if !stream.in_body {
@@ -288,7 +299,17 @@ impl Client {
         self.check_stream(head)?;
         let Some(at) = self.find(head.stream) else { return Ok(Event::More) };
         self.idle_frames = 0;
-        Ok(Event::Reset { ended: self.remove(at), code: frame::number(payload) })
+        let code = frame::number(payload);
+        let stream = &self.streams[at];
+        // It was not processed (RFC 9113, section 8.7), unless an answer has begun.
+        if code == frame::REFUSED_STREAM
+            && stream.first_byte_ns == 0
+            && stream.request.tries < MAX_TRIES
+        {
+            self.give_back(at);
+            return Ok(Event::Refused);
+        }
+        Ok(Event::Reset { ended: self.remove(at), code })
     }
 
     fn settings(&mut self, head: FrameHead, payload: &[u8]) -> Result<Event, MalformedKind> {
@@ -366,14 +387,11 @@ impl Client {
         let (mut retried, mut given_up) = (0, Vec::new());
         while self.streams.back().is_some_and(|stream| stream.id > last) {
             let at = self.streams.len() - 1;
-            let request = self.streams[at].request;
-            if request.tries >= MAX_TRIES {
+            if self.streams[at].request.tries >= MAX_TRIES {
                 given_up.push(self.remove(at));
                 continue;
             }
-            self.remove(at);
-            self.free.pop();
-            self.waiting.push_front(request);
+            self.give_back(at);
             retried += 1;
         }
         given_up.reverse();

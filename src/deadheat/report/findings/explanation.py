@@ -9,7 +9,7 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import itemgetter
 from typing import Self
@@ -21,6 +21,7 @@ from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.change import MeanDifference, learned_difference, learned_means
 from deadheat.store.json_columns import PerRequest
+from deadheat.workload import over, parts_of
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
 WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
@@ -134,9 +135,20 @@ class Sign:
     fix: str
 
 
+def contenders_of(view: RunView) -> list[ContenderView]:
+    """The contenders; of a run over several transports, one for each, which its name says."""
+    if len(view.by_workload) == 1:
+        return [*view.contenders]
+    return [
+        replace(each, name=over(each.name, parts_of(part.workload)[1]))
+        for part in view.by_workload
+        for each in part.contenders
+    ]
+
+
 def explained(view: RunView) -> tuple[ContenderView, ...]:
     """The contenders that were explained, those with the least CPU time first."""
-    some = [each for each in view.contenders if each.explained is not None]
+    some = [each for each in contenders_of(view) if each.explained is not None]
     return tuple(sorted(some, key=lambda each: sum(time_of(each) or (0.0, 0.0))))
 
 
@@ -146,14 +158,24 @@ def cell_of(contender: ContenderView) -> Cell:
 
 
 def gaps(view: RunView) -> tuple[Gap, ...]:
-    """Every pair of explained contenders; neighbors in CPU time come first."""
+    """Every pair of explained contenders; neighbors in CPU time come first.
+
+    Over several transports, pairs of one server, and then those over one transport.
+    """
     parts = {each.name: own for each in explained(view) if (own := by_instance(each))}
     learned = [
         learned_means({name: [part(times) for times in own] for name, own in parts.items()})
         for part in (itemgetter(0), itemgetter(1), sum)
     ]
-    ordered = list(combinations(enumerate(parts), 2))
-    ordered.sort(key=lambda pair: (pair[1][0] - pair[0][0], pair))
+    numbered = sorted(
+        combinations(enumerate(parts), 2), key=lambda pair: (pair[1][0] - pair[0][0], pair)
+    )
+    pairs = [(less, more) for (_, less), (_, more) in numbered]
+    if len(view.by_workload) > 1:
+        split = {name: parts_of(name) for name in parts}
+        pairs = [
+            pair for at in (0, 1) for pair in pairs if split[pair[0]][at] == split[pair[1]][at]
+        ]
     return tuple(
         Gap.between(
             more,
@@ -163,7 +185,7 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
                 for means in learned
             ),
         )
-        for (_, less), (_, more) in ordered
+        for less, more in pairs
     )
 
 

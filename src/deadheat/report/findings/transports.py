@@ -1,4 +1,4 @@
-"""What a transport costs each server, beside the first transport of the run."""
+"""What a transport costs each server, beside the first one of the run; and handshakes of TLS."""
 
 import math
 import statistics
@@ -39,6 +39,51 @@ class TransportCost:
     cpu_us_more_high: Finite | None
     service_us_p99: Finite | None
     service_us_p99_by: Finite | None
+
+
+@dataclass(frozen=True, slots=True)
+class Handshakes:
+    """Handshakes of TLS at a level where each connection makes a full one and gets one answer."""
+
+    __pydantic_config__ = SHAPE
+
+    name: str
+    workload: str
+    connections: int
+    handshakes: int
+    per_s: Finite | None
+    us_p50: Finite | None
+    """From the end of the connect until the client may send its request."""
+    us_p99: Finite | None
+    server_cpu_us: Finite | None
+    """For a handshake with its connection: to accept it, to answer a request, and to close it."""
+
+
+def handshakes(view: RunView) -> tuple[Handshakes, ...]:
+    """By level, the most per second first; empty if connections were kept, or had no TLS."""
+    rows = [
+        _handshakes(view, contender.label or contender.name, cell)
+        for connections in view.levels
+        for contender in view.contenders
+        if (cell := contender.cells.get(connections)) is not None and cell.handshake.requests
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.connections, -(row.per_s or 0.0))))
+
+
+def _handshakes(view: RunView, name: str, cell: Cell) -> Handshakes:
+    """Of each answer, also a wrong one, there was a handshake: the rate is that of answers."""
+    made, answered = cell.handshake.requests, sum(trial.requests_ok for trial in cell.counted)
+    rate_per_s, cpu_us = cell.rate_per_s(view.aggregate), cell.server_cpu_us_per_request
+    return Handshakes(
+        name=name,
+        workload=view.workload,
+        connections=cell.connections,
+        handshakes=made,
+        per_s=rate_per_s * made / answered if rate_per_s and answered else None,
+        us_p50=cell.handshake["p50"],
+        us_p99=cell.handshake["p99"],
+        server_cpu_us=cpu_us * answered / made if cpu_us is not None else None,
+    )
 
 
 def transport_costs(parts: Sequence[RunView], mains: Mapping[str, int]) -> list[TransportCost]:

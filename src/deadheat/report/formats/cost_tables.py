@@ -7,9 +7,15 @@ from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
 from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint, is_read
-from deadheat.report.findings.transports import TransportCost
+from deadheat.report.findings.transports import TransportCost, handshakes
 from deadheat.report.formats.tables import NAME_MAX, Column, column
 from deadheat.report.model.view import RunView
+
+HANDSHAKES = "Handshakes"
+HANDSHAKES_NOTE = (
+    "each connection makes a full handshake and gets one answer; CPU time is the server's for the "
+    "whole connection"
+)
 
 
 def rate_tables(view: RunView) -> list[tuple[str, list[Column]]]:
@@ -170,6 +176,21 @@ def transport_tables(costs: Sequence[TransportCost]) -> list[tuple[str, list[Col
         for workload, by in shown
         for rows in [groups[workload, by]]
     ]
+
+
+def handshake_columns(view: RunView) -> list[Column]:
+    """A row for each server and level; no columns if connections were kept, or had no TLS."""
+    if not (rows := handshakes(view)):
+        return []
+    columns = [
+        column(rows, "server", lambda row: one_line(row.name, NAME_MAX), False),
+        column(rows, "connections", lambda row: f"{row.connections:,}"),
+        column(rows, "handshakes/s", lambda row: numbers.rate(row.per_s)),
+        column(rows, "p50\nms", lambda row: numbers.milliseconds(row.us_p50)),
+        column(rows, "p99\nms", lambda row: numbers.milliseconds(row.us_p99)),
+        column(rows, "CPU µs\neach", lambda row: numbers.microseconds(row.server_cpu_us)),
+    ]
+    return columns if len(view.levels) > 1 else [columns[0], *columns[2:]]
 
 
 def _loss(cost: TransportCost) -> tuple[bool, float]:

@@ -12,7 +12,7 @@ from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
 from deadheat.report.findings.profile import Prediction, ProfileRow
-from deadheat.report.findings.transports import TransportCost
+from deadheat.report.findings.transports import Handshakes, TransportCost
 from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.json_columns import AsStored, Explained, PerRequest
@@ -45,8 +45,7 @@ class RunPart(Part):
 
     id: str
     state: Literal["running", "complete", "interrupted", "failed", "lost", "unended"]
-    """`lost`: its process is gone, without a conclusion. `unended`: the machine that made this
-    report cannot see that process."""
+    """`lost`: its process is gone. `unended`: the machine of the report cannot see its process."""
     why: str | None
     """Why it ended: settled, budget spent, interrupted, or an error."""
     started_at: datetime.datetime
@@ -487,6 +486,7 @@ class Document(Part):
     """The servers over the workloads; null for a run of one."""
     defects: tuple[evidence.Defect, ...] | None
     """What the audit of a replay found; null without a replay or its published figures here."""
+    handshakes: tuple[Handshakes, ...]
     explanation: ExplanationPart | None
     """Of `deadheat explain`; null in other runs."""
     link_losses: evidence.LinkLosses | None

@@ -22,6 +22,7 @@ from deadheat.report.findings.points import open_points
 from deadheat.report.findings.precision import limit_of
 from deadheat.report.findings.profile import profile
 from deadheat.report.findings.scaling import Curve, curves, scaling_sentences
+from deadheat.report.findings.transports import handshakes
 from deadheat.report.formats import document as to
 from deadheat.report.formats.explained import explanation_part
 from deadheat.report.model.series import QUANTILES, Distribution
@@ -92,6 +93,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
         heading=heading(view, analysis),
         method=method(view, analysis),
         profile=profile(view),
+        handshakes=[row for each in views for row in handshakes(each)],
         explanation=explanation_part(view),
     )
 

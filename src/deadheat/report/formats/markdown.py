@@ -17,7 +17,10 @@ from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
 from deadheat.report.formats.cost_tables import (
     FOOTPRINT_NOTE,
+    HANDSHAKES,
+    HANDSHAKES_NOTE,
     footprint_columns,
+    handshake_columns,
     rate_tables,
     transport_tables,
 )
@@ -56,7 +59,7 @@ def write(view: RunView, analysis: Analysis, source: Source | None = None) -> st
         return "\n".join(_lines(view, analysis, source)) + "\n"
     parts = ["\n".join(_profile(view, analysis, overview))]
     for each in view.by_workload:
-        title, *lines = _lines(each, analyze(each), source)
+        title, *lines = _lines(each, analyze(each), source, explains=False)
         parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
     return "\n\n".join(parts) + "\n"
 
@@ -69,6 +72,9 @@ def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[s
         yield from _titled(title, columns)
     title = f"How well {_text(overview.predictions[0].by)} predicts the others"
     yield from _listed(title, [*map(_text, predictions(overview))])
+    if explained := [*explanation_points(view)]:
+        yield from _titled(TITLE, explanation_columns(view))
+        yield from ("", *map(_point, explained))
     yield from ("", f"- {code(command_line(view))}")
 
 
@@ -86,9 +92,13 @@ def code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
-    yield from _answer(view, analysis, source)
-    yield from _titled(TITLE, explanation_columns(view))
+def _lines(
+    view: RunView, analysis: Analysis, source: Source, explains: bool = True
+) -> Iterator[str]:
+    """`explains`: show what was counted of a request, which is not shown yet."""
+    yield from _answer(view, analysis, source, explains)
+    if explains:
+        yield from _titled(TITLE, explanation_columns(view))
     yield from _listed("Calls, threads and functions", [*map(_text, explanation_details(view))])
     yield from _listed("Details", [escape(line) for line in heading(view, analysis)])
     yield f"- {code(command_line(view))}"
@@ -101,9 +111,13 @@ def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
     for title, columns in rate_tables(view):
         yield from _titled(_text(title), columns)
     yield from _titled("Response time from the moment each request was due", offered_columns(view))
-    if columns := footprint_columns(view):
-        yield from _titled("Footprint", columns)
-        yield from ("", _text(f"{FOOTPRINT_NOTE}."))
+    for title, columns, note in (
+        (HANDSHAKES, handshake_columns(view), HANDSHAKES_NOTE),
+        ("Footprint", footprint_columns(view), FOOTPRINT_NOTE),
+    ):
+        if columns:
+            yield from _titled(title, columns)
+            yield from ("", _text(f"{note}."))
     statements = conclusions(view, analysis)
     yield from _listed("Conclusion", [f"**{s.topic}**: {_text(s.text)}" for s in statements])
     if analysis.levels and analysis.main.ranking:
@@ -115,7 +129,7 @@ def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
         yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
 
 
-def _answer(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
+def _answer(view: RunView, analysis: Analysis, source: Source, explains: bool) -> Iterator[str]:
     """The answer, what was measured, one table, and the points."""
     first = answer(view, analysis.main) if analysis.levels else "Nothing was measured"
     yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))
@@ -125,8 +139,9 @@ def _answer(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
         if texts := "; ".join(remarks(view, analysis)):
             yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
     yield ""
-    all_points = [*explanation_points(view), *points(view, analysis, source)]
-    yield from (_point(point) for point in all_points)
+    if explains:
+        yield from map(_point, explanation_points(view))
+    yield from map(_point, points(view, analysis, source))
 
 
 def _point(point: Point) -> str:

@@ -28,7 +28,10 @@ from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
 from deadheat.report.formats.cost_tables import (
     FOOTPRINT_NOTE,
+    HANDSHAKES,
+    HANDSHAKES_NOTE,
     footprint_columns,
+    handshake_columns,
     rate_tables,
     transport_tables,
 )
@@ -89,14 +92,15 @@ def show(
         if overview is not None:
             parts.append(Text(f"\n{one_line(each.workload)}\n", style="bold underline"))
         is_last = each.workload == view.workloads[-1]
-        parts += _answer(each, own, source, console.width, is_last)
+        explains = overview is None
+        parts += _answer(each, own, source, console.width, is_last, explains)
         if verbose:
             parts += [Text("\nDetails", style="bold"), *_details(each, own, console.width)]
     console.print(Group(*parts), highlight=False, emoji=False, crop=False)
 
 
 def _answer(
-    view: RunView, analysis: Analysis, source: Source, width: int, is_last: bool = True
+    view: RunView, analysis: Analysis, source: Source, width: int, is_last: bool, explains: bool
 ) -> Iterator[RenderableType]:
     """The answer, what was measured, one table, and the points."""
     if analysis.levels:
@@ -113,6 +117,10 @@ def _answer(
         if texts := remarks(view, analysis):
             yield Text("; ".join(texts), style="dim")
         yield Text()
+        if columns := handshake_columns(view):
+            yield Text(HANDSHAKES, style="bold")
+            yield _TextTable(columns, None)
+            yield Text(f"{HANDSHAKES_NOTE}\n", style="dim")
     elif of_rates := rate_tables(view):
         for title, columns in of_rates:
             yield Text(title, style="bold")
@@ -126,12 +134,10 @@ def _answer(
         yield _TextTable(offered, None)
         yield Text("latency is the response time from the moment each request was due\n", "dim")
     lines = scaling_sentences(curves(view, analysis.main)) if analysis.levels else ()
-    scaling = [*explanation_points(view), *(Point("SCALING", line) for line in lines)]
-    if columns := explanation_columns(view):
-        yield Text(TITLE, style="bold")
-        for page in pages(columns, width)[0]:
-            yield _TextTable(page, None)
-            yield Text()
+    scaling = [Point("SCALING", line) for line in lines]
+    if explains:
+        scaling = [*explanation_points(view), *scaling]
+        yield from _explanation(view, width)
     shown = [p for p in points(view, analysis, source) if is_last or p.topic != "SEE"]
     yield from _point_lines([*scaling, *shown], width)
 
@@ -151,6 +157,19 @@ def _profile(
             yield _TextTable(page, None)
             yield Text()
     yield from (Text(one_line(line)) for line in predictions(overview))
+    if explained := [*explanation_points(view)]:
+        yield Text()
+        yield from _explanation(view, width)
+        yield from _point_lines(explained, width)
+
+
+def _explanation(view: RunView, width: int) -> Iterator[RenderableType]:
+    """What was counted of each contender that was explained."""
+    if columns := explanation_columns(view):
+        yield Text(TITLE, style="bold")
+        for page in pages(columns, width)[0]:
+            yield _TextTable(page, None)
+            yield Text()
 
 
 def _with_braces(columns: Sequence[Column], level: LevelAnalysis) -> list[Column]:

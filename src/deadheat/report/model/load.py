@@ -12,6 +12,7 @@ from deadheat.campaign.trials import HALF_LOAD
 from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
 from deadheat.host.machine import host_key
+from deadheat.load.engine import HANDSHAKE
 from deadheat.report.model.evidence import (
     LinkLosses,
     RawOutput,
@@ -23,6 +24,7 @@ from deadheat.report.model.evidence import (
 )
 from deadheat.report.model.facts import Facts, grouped, place_in_load, with_client_limits
 from deadheat.report.model.kept import Kept
+from deadheat.report.model.series import Distribution
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
@@ -176,7 +178,7 @@ def _contenders(
             kind=row.manifest.get("kind"),
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
-            cells=_cells(trials[row.id], facts),
+            cells=_cells(trials[row.id], facts, not run.protocol.keep_alive),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.get("homepage"),
             notes=_notes(row),
@@ -256,8 +258,8 @@ def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dic
     return {key: raw_output(trial, outputs[trial.id]) for key, trial in chosen.items()}
 
 
-def _cells(trials: Sequence[StoredTrial], facts: Facts) -> dict[int, Cell]:
-    """The closed-loop trials by level."""
+def _cells(trials: Sequence[StoredTrial], facts: Facts, reconnects: bool) -> dict[int, Cell]:
+    """The closed-loop trials by level; `reconnects`: each request had a connection."""
     measured = [trial for trial in trials if trial.kind == "measure"]
     cells = {}
     for connections, group in grouped(measured, lambda trial: trial.connections).items():
@@ -268,6 +270,7 @@ def _cells(trials: Sequence[StoredTrial], facts: Facts) -> dict[int, Cell]:
             trials=views,
             service=facts.distribution(counted, "service_us"),
             first_byte=facts.distribution(counted, "first_byte_us"),
+            handshake=facts.distribution(counted, HANDSHAKE) if reconnects else Distribution(),
         )
     return cells
 

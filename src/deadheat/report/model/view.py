@@ -97,6 +97,7 @@ class Cell:
     trials: tuple[TrialView, ...] = ()
     service: Distribution = field(default_factory=Distribution)
     first_byte: Distribution = field(default_factory=Distribution)
+    handshake: Distribution = field(default_factory=Distribution)  # of TLS, one for each request
     model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
 
     @cached_property

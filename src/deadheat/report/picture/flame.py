@@ -7,6 +7,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import HostError, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.explanation import contenders_of
 from deadheat.report.model.view import RunView
 
 INFERNO = "inferno-flamegraph"
@@ -18,7 +19,7 @@ def draw_flame(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -
 
     Without a name, that of the first contender. Raises `DeadheatError` without inferno.
     """
-    sampled = {each.name: each for each in view.contenders if each.stacks}
+    sampled = {each.name: each for each in contenders_of(view) if each.stacks}
     chosen = sampled.get(names[0]) if names else next(iter(sampled.values()), None)
     if chosen is None:
         return None

@@ -1,0 +1,56 @@
+"""`python -m bench.interop` without its loads: what it reads, and when it agrees."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.interop import LOGS, SERVERS, agrees, counts_of, counts_of_h2load, table, with_logs
+
+H2LOAD = """
+finished in 2.00s, 12345.50 req/s, 1.20MB/s
+requests: 24691 total, 24741 started, 24691 done, 24690 succeeded, 1 failed, 1 errored, 0 timeout
+"""
+
+
+def done(out: str, err: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.CompletedProcess([], 0, out, err)
+
+
+def loaded(logged: int | None, failed: dict[str, int] | None = None) -> dict[str, Any]:
+    ours = {"rate_per_s": 10.0, "sent": 5, "failed": failed or {}, "logged": logged, "busy": 0.5}
+    theirs = ours | {"rate_per_s": 8.0, "busy": 1.0}
+    rounds = {"deadheat-load": [ours, ours], "h2load": [theirs]}
+    return {"server": "a", "transport": "h2", "rounds": rounds}
+
+
+def test_counts_of_h2load_are_read() -> None:
+    counted = counts_of_h2load(done(H2LOAD))
+    assert counted == {"rate_per_s": 12345.5, "sent": 24741, "failed": {"failed": 1}}
+    assert counts_of_h2load(done("", "no")) == counts_of(done("", "no")) == {"fault": "no"}
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (loaded(5), True),
+        (loaded(None), True),
+        (loaded(6), False),
+        (loaded(5, {"goaway": 1}), False),
+        ({"server": "a", "transport": "h2", "fault": "it lacks a tool"}, False),
+    ],
+)
+def test_counts_agree_if_the_server_logged_what_was_sent(
+    load: dict[str, Any], expected: bool
+) -> None:
+    assert agrees(load) is expected
+    cells = table([load]).splitlines()[-1].count("|")
+    assert cells == table([]).splitlines()[0].count("|")
+
+
+def test_servers_write_a_log_in_a_catalog_of_their_own(tmp_path: Path) -> None:
+    root = with_logs(tmp_path, SERVERS)
+    assert {path.name for path in (root / "servers").iterdir()} == {*SERVERS}
+    for name, (file, *_) in LOGS.items():
+        assert str(root / f"{name}.log") in (root / "servers" / name / file).read_text()
