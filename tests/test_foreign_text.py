@@ -21,7 +21,7 @@ PRINTS = (
     "console.py",
     *(f"host/agent/{name}.py" for name in ("command", "requests")),
     "host/batch.py",
-    "load/several.py",
+    "load/pooling.py",
 )
 # Clear the screen, hide text, one-character CSI, return, reverse the direction, hide a space.
 HOSTILE = "a\x1b[2Jb\x1b[8mc\x9b2Jd\re\u202ef\u200bg\u2028h"

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from deadheat import report
 from deadheat.audit.beside import Case
 from deadheat.audit.defects import find_defects
-from deadheat.campaign.estimate import estimate
-from deadheat.campaign.schedule import outline
+from deadheat.campaign.schedule import estimate, outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable

@@ -14,7 +14,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.recovery import recover
 from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import TrialContext, load_spec
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.protocol import AloneProtocol
 from deadheat.store import TrialRecord
 

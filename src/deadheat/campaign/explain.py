@@ -25,7 +25,7 @@ from deadheat.measure.load_process import load_slice
 from deadheat.measure.starter import Starter
 from deadheat.measure.tracing import PERF, record_stacks, require, traced_calls, with_perf_maps
 from deadheat.measure.trial import per_request_figures
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import TrialRecord
 from deadheat.store.json_columns import Explained, ThreadGroup

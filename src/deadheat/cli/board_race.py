@@ -23,6 +23,8 @@ from deadheat.cli.execution import Execution, carry_out
 from deadheat.cli.help import Command, Topic, flag
 from deadheat.cli.options import (
     FOLDER,
+    Duration,
+    Number,
     catalog_option,
     install_option,
     language_option,
@@ -37,7 +39,6 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.cli.values import Duration, Number
 from deadheat.cluster.parts import BoardState, Racer, Spread
 from deadheat.cluster.sitting import (
     BUNDLES,

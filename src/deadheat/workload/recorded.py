@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from deadheat.errors import UsageFault
-from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import read_bytes
 from deadheat.inflate import parse
 from deadheat.workload.model import BODY_PROPERTIES, variables_in
 

@@ -7,7 +7,7 @@ from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
 from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint, is_read
-from deadheat.report.findings.transports import TransportCost
+from deadheat.report.findings.profile import TransportCost
 from deadheat.report.formats.tables import NAME_MAX, Column, column
 from deadheat.report.model.view import RunView
 
