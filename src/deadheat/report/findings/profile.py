@@ -1,125 +1,20 @@
-"""The profile of each server over the workloads of a run, how well hello predicts them, and what a
-transport costs each server, beside the first transport of the run.
-"""
+"""The profile of each server over the workloads of a run, and how well hello predicts them."""
 
 import contextlib
 import math
 import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from deadheat import numbers
-from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
-from deadheat.report.findings.comparison import changes
+from deadheat.report.findings.transports import TransportCost, cost_sentences, transport_costs
 from deadheat.report.model.series import SHAPE, Finite
-from deadheat.report.model.view import Cell, RunView
+from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare, signs
-from deadheat.stats.ranking.alpha_spending import ErrorLevel
-from deadheat.stats.ranking.change import difference
 from deadheat.stats.ranking.ranks import Ranking
 from deadheat.workload import HELLO, Level, parts_of
-
-
-@dataclass(frozen=True, slots=True)
-class TransportCost:
-    """A server on a workload over a transport, beside the same over the first transport.
-
-    All intervals of a workload over a transport hold jointly at 95 %. What is unknown is null.
-    """
-
-    __pydantic_config__ = SHAPE
-
-    name: str
-    workload: str
-    by: str
-    connections: int
-    rate_ratio: Finite | None
-    rate_ratio_low: Finite | None
-    rate_ratio_high: Finite | None
-    cpu_us_more: Finite | None
-    """CPU time of the server per request."""
-    cpu_us_more_low: Finite | None
-    cpu_us_more_high: Finite | None
-    service_us_p99: Finite | None
-    service_us_p99_by: Finite | None
-
-
-def transport_costs(parts: Sequence[RunView], mains: Mapping[str, int]) -> list[TransportCost]:
-    """By workload, transport and server; `mains` has the main number of connections of each."""
-    by_workload: defaultdict[str, list[RunView]] = defaultdict(list)
-    for part in parts:
-        if part.workload in mains:
-            by_workload[parts_of(part.workload)[0]].append(part)
-    costs: list[TransportCost] = []
-    for views in by_workload.values():
-        first, *others = sorted(views, key=_place)
-        for other in others:
-            if mains[first.workload] == mains[other.workload]:
-                costs += _between(first, other, mains[other.workload])
-    return costs
-
-
-def cost_sentences(costs: Sequence[TransportCost]) -> Iterator[str]:
-    """The medians over the servers, by workload and transport."""
-    groups: defaultdict[tuple[str, str], list[TransportCost]] = defaultdict(list)
-    for cost in costs:
-        groups[cost.by, cost.workload].append(cost)
-    for (by, workload), group in groups.items():
-        ratios = [cost.rate_ratio for cost in group if cost.rate_ratio is not None]
-        more_us = [cost.cpu_us_more for cost in group if cost.cpu_us_more is not None]
-        if not ratios:
-            continue
-        servers = numbers.count(len(ratios), "server")
-        text = f"{workload} has {numbers.percent(statistics.median(ratios))} of the rate of {by}"
-        if more_us:
-            us = statistics.median(more_us)
-            text += f" and takes {abs(us):,.1f} µs {'more' if us >= 0 else 'less'} CPU time"
-        yield f"{text} (medians of {servers})"
-
-
-def _place(view: RunView) -> int:
-    return TRANSPORTS.index(parts_of(view.workload)[1])
-
-
-def _between(first: RunView, other: RunView, connections: int) -> Iterator[TransportCost]:
-    rates = changes(first, other, connections)
-    before, after = (
-        {c.name: c.cells[connections] for c in view.contenders if connections in c.cells}
-        for view in (first, other)
-    )
-    names = [name for name in before if name in after and name in rates]
-    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
-    for name in names:
-        rate = rates[name]
-        sides = [_cpu_us_by_start(cells[name]) for cells in (before, after)]
-        cpu = difference(sides[0], sides[1], alpha) if all(sides) else None
-        yield TransportCost(
-            name=name,
-            workload=other.workload,
-            by=first.workload,
-            connections=connections,
-            rate_ratio=rate.ratio,
-            rate_ratio_low=rate.low if numbers.is_known(rate.low, rate.high) else None,
-            rate_ratio_high=rate.high if numbers.is_known(rate.low, rate.high) else None,
-            cpu_us_more=cpu.value if cpu else None,
-            cpu_us_more_low=cpu.low if cpu and math.isfinite(cpu.low) else None,
-            cpu_us_more_high=cpu.high if cpu and math.isfinite(cpu.high) else None,
-            service_us_p99=after[name].service["p99"],
-            service_us_p99_by=before[name].service["p99"],
-        )
-
-
-def _cpu_us_by_start(cell: Cell) -> list[float]:
-    """CPU time per request of each instance: the mean of its trials."""
-    by_start: defaultdict[int, list[float]] = defaultdict(list)
-    for trial in cell.counted:
-        if trial.server_cpu_us_per_request is not None:
-            by_start[trial.invocation].append(trial.server_cpu_us_per_request)
-    return [statistics.fmean(values) for values in by_start.values()]
-
 
 MOVERS = 3
 

@@ -11,7 +11,8 @@ from deadheat.report.findings.explanation import Gap, Sign
 from deadheat.report.findings.footprint import Footprint
 from deadheat.report.findings.pauses import Pauses
 from deadheat.report.findings.precision import Limit
-from deadheat.report.findings.profile import Prediction, ProfileRow, TransportCost
+from deadheat.report.findings.profile import Prediction, ProfileRow
+from deadheat.report.findings.transports import TransportCost
 from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.json_columns import AsStored, Explained, PerRequest

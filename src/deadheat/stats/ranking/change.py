@@ -8,6 +8,7 @@ the difference of the two. If one of m contenders changes by a factor f, each of
 by f^(-1 / (m - 1)) beside the rest."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from deadheat.stats.distributions import Floats, t_critical, without_rounding
 from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.model.slices import Indices
+from deadheat.stats.model.variances import learn_variances
 from deadheat.stats.ranking.decision import effort_to_detect, effort_until
 from deadheat.stats.ranking.ranks import Pair, Ranking
 
@@ -88,6 +90,13 @@ class UnpairedChange:
         """There is an interval, and it excludes 1."""
         return self.low > 1 or self.high < 1
 
+    @classmethod
+    def of(cls, log_ratio: float, half_width: float) -> "UnpairedChange":
+        """From logarithms; unknown if `half_width` is not finite."""
+        if not math.isfinite(half_width):
+            return cls(_exp(log_ratio), 0.0, math.inf)
+        return cls(*(_exp(log_ratio + step) for step in (0.0, -half_width, half_width)))
+
 
 def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> UnpairedChange:
     """Welch's t-interval (1947) of the log-ratio of two samples of rates, at 1 - `alpha`.
@@ -138,6 +147,42 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Mea
     return MeanDifference(value, value - reach, value + reach)
 
 
+def mean_differences(
+    samples: Mapping[str, tuple[Sequence[float], Sequence[float]]], alpha: float
+) -> dict[str, MeanDifference]:
+    """Of the second mean from the first, of each name whose sides have values, all above 0.
+
+    A value is that of one start. A side has few starts, so the variances of the logarithms learn
+    from those of all sides (see `variances.learn_variances`). Two-sided t-intervals at 1 - `alpha`
+    with the degrees of Welch and Satterthwaite.
+    """
+    complete = {
+        name: sides
+        for name, sides in samples.items()
+        if all(min(side, default=0.0) > 0 for side in sides)
+    }
+    if not complete:
+        return {}
+    sides = [np.asarray(side, dtype=float) for both in complete.values() for side in both]
+    counts = np.array([len(side) for side in sides])
+    of_logs = np.array([np.log(side).var(ddof=1) if len(side) > 1 else np.nan for side in sides])
+    variances, degrees = learn_variances(of_logs, counts - 1.0)
+    means = np.array([side.mean() for side in sides])
+    squared = means**2 * variances / counts
+    differences = {}
+    for place, name in enumerate(complete):
+        pair = slice(2 * place, 2 * place + 2)
+        value = float(means[pair][1] - means[pair][0])
+        variance = float(squared[pair].sum())
+        freedom = variance**2 / float((squared[pair] ** 2 / degrees[pair]).sum())
+        reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(variance)
+        known = math.isfinite(reach)
+        differences[name] = MeanDifference(
+            value, value - reach if known else -math.inf, value + reach if known else math.inf
+        )
+    return differences
+
+
 def _means(rates: npt.ArrayLike) -> Floats:
     logs = np.log(np.asarray(rates, dtype=float))
     measured = logs[np.isfinite(logs).any(axis=1)]
@@ -178,7 +223,7 @@ def relative_changes(
         reach = math.inf
         if math.isfinite(squared) and math.isfinite(freedom) and freedom > 0:
             reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(squared)
-        changes.append(UnpairedChange(*(_exp(change + step) for step in (0.0, -reach, reach))))
+        changes.append(UnpairedChange.of(change, reach))
     return changes
 
 

@@ -1,0 +1,134 @@
+"""What a transport costs each server, beside the first transport of the run."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from deadheat import numbers
+from deadheat.report.findings.comparison import changes
+from deadheat.report.model.series import SHAPE, Finite
+from deadheat.report.model.slice_fit import beside_first_transport, over_transport
+from deadheat.report.model.view import Cell, RunView
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import UnpairedChange, mean_differences
+from deadheat.stats.ranking.model_ranking import pair_fits
+
+
+@dataclass(frozen=True, slots=True)
+class TransportCost:
+    """A server on a workload over a transport, beside the same over the first transport.
+
+    All intervals of a workload over a transport hold jointly at 95 %. In a race in slices, those of
+    rates come from one model of the slices over both transports. What is unknown is null.
+    """
+
+    __pydantic_config__ = SHAPE
+
+    name: str
+    workload: str
+    by: str
+    connections: int
+    rate_ratio: Finite | None
+    rate_ratio_low: Finite | None
+    rate_ratio_high: Finite | None
+    cpu_us_more: Finite | None
+    """CPU time of the server per request."""
+    cpu_us_more_low: Finite | None
+    cpu_us_more_high: Finite | None
+    service_us_p99: Finite | None
+    service_us_p99_by: Finite | None
+
+
+def transport_costs(parts: Sequence[RunView], mains: Mapping[str, int]) -> list[TransportCost]:
+    """By workload, transport and server; `mains` has the main number of connections of each."""
+    measured = [part for part in parts if part.workload in mains]
+    return [
+        cost
+        for first, other in beside_first_transport(measured)
+        if mains[first.workload] == mains[other.workload]
+        for cost in _between(first, other, mains[other.workload])
+    ]
+
+
+def cost_sentences(costs: Sequence[TransportCost]) -> Iterator[str]:
+    """The medians over the servers, by workload and transport."""
+    groups: defaultdict[tuple[str, str], list[TransportCost]] = defaultdict(list)
+    for cost in costs:
+        groups[cost.by, cost.workload].append(cost)
+    for (by, workload), group in groups.items():
+        ratios = [cost.rate_ratio for cost in group if cost.rate_ratio is not None]
+        more_us = [cost.cpu_us_more for cost in group if cost.cpu_us_more is not None]
+        if not ratios:
+            continue
+        servers = numbers.count(len(ratios), "server")
+        text = f"{workload} has {numbers.percent(statistics.median(ratios))} of the rate of {by}"
+        if more_us:
+            us = statistics.median(more_us)
+            text += f" and takes {abs(us):,.1f} µs {'more' if us >= 0 else 'less'} CPU time"
+        yield f"{text} (medians of {servers})"
+
+
+def _between(first: RunView, other: RunView, connections: int) -> Iterator[TransportCost]:
+    before, after = (
+        {c.name: c.cells[connections] for c in view.contenders if connections in c.cells}
+        for view in (first, other)
+    )
+    rates = changes(first, other, connections) | _modeled(first, other, connections)
+    names = [name for name in before if name in after and name in rates]
+    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
+    more_us = mean_differences(
+        {name: (_cpu_us_by_start(before[name]), _cpu_us_by_start(after[name])) for name in names},
+        alpha,
+    )
+    for name in names:
+        rate, cpu = rates[name], more_us.get(name)
+        yield TransportCost(
+            name=name,
+            workload=other.workload,
+            by=first.workload,
+            connections=connections,
+            rate_ratio=rate.ratio,
+            rate_ratio_low=rate.low if numbers.is_known(rate.low, rate.high) else None,
+            rate_ratio_high=rate.high if numbers.is_known(rate.low, rate.high) else None,
+            cpu_us_more=cpu.value if cpu else None,
+            cpu_us_more_low=cpu.low if cpu and math.isfinite(cpu.low) else None,
+            cpu_us_more_high=cpu.high if cpu and math.isfinite(cpu.high) else None,
+            service_us_p99=after[name].service["p99"],
+            service_us_p99_by=before[name].service["p99"],
+        )
+
+
+def _modeled(first: RunView, other: RunView, connections: int) -> dict[str, UnpairedChange]:
+    """The changes of the contenders in one model of both; empty for a run without slices."""
+    level = other.sliced.get(connections)
+    if level is None or level.both is None:
+        return {}
+    places = {name: place for place, name in enumerate(level.both.names)}
+    sides = {
+        contender.name: [
+            places.get(over_transport(view.workload, contender.name)) for view in (first, other)
+        ]
+        for contender in other.contenders
+    }
+    fits = pair_fits(level.both.fit, level.both.fit.estimate)
+    pairs = {
+        name: (before, after)
+        for name, (before, after) in sides.items()
+        if before is not None and after is not None
+    }
+    half_width = fits.half_width(ErrorLevel(comparisons=max(len(pairs), 1)).alpha)
+    return {
+        name: UnpairedChange.of(fits.log_ratio[after, before], half_width[after, before])
+        for name, (before, after) in pairs.items()
+    }
+
+
+def _cpu_us_by_start(cell: Cell) -> list[float]:
+    """CPU time per request of each instance: the mean of its trials."""
+    by_start: defaultdict[int, list[float]] = defaultdict(list)
+    for trial in cell.counted:
+        if trial.server_cpu_us_per_request is not None:
+            by_start[trial.invocation].append(trial.server_cpu_us_per_request)
+    return [statistics.fmean(values) for values in by_start.values()]
