@@ -34,8 +34,7 @@ from deadheat.protocol.figures import read_figures
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
-from deadheat.workload.curl import read_curl
-from deadheat.workload.recorded import read_har, workload_text
+from deadheat.workload.recorded import read_curl, read_har, workload_text
 from tests.audit.made import contender, replay
 from tests.fuzz.inputs import HOSTILE, HOSTILE_TEXTS, Edit, edited, edits, files
 from tests.report.made import made_run

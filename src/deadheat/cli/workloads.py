@@ -19,9 +19,8 @@ from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.workload import HELLO, Workload, load_workload, workload_names
-from deadheat.workload.curl import read_curl
 from deadheat.workload.model import wire
-from deadheat.workload.recorded import Imported, read_har, workload_text
+from deadheat.workload.recorded import Imported, read_curl, read_har, workload_text
 
 
 @click.command("import", cls=Command)
