@@ -32,7 +32,7 @@ SQL = re.compile(
 )
 PRINTING = ("print", "click.echo", "click.secho", "Console", "sys.stdout.write")
 MAY_PRINT = (
-    *("output.py", "console.py", "host/batch.py", "load/several.py"),
+    *("output.py", "console.py", "host/batch.py", "load/pooling.py"),
     *("host/agent/command.py", "host/agent/requests.py"),
 )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.build.builder import BuildFailed
-from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import Candidate, prepare
+from deadheat.build.runtime import ImageBuilder
 from deadheat.catalog import Server, selection
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, ProcessSpec

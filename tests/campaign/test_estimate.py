@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.estimate import START_S, Estimate, estimate
-from deadheat.campaign.slice_lengths import BETWEEN_SLICES_S
+from deadheat.campaign.resolve import BETWEEN_SLICES_S
+from deadheat.campaign.schedule import START_S, Estimate, estimate
 from deadheat.stats.warmup.warm_rule import Compiler
 from tests.campaign.made_protocols import SETTLE, sliced
 

@@ -11,7 +11,7 @@ import pytest
 from deadheat.campaign.fresh_starts import UNSTEADY_MAX, FreshStarts
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Standings
-from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.warm_up import WarmInstance
 from deadheat.protocol import SliceProtocol
 
 BUDGET_S = 100.0

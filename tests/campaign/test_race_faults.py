@@ -21,7 +21,7 @@ from deadheat.host import (
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
 from deadheat.store import Store, TrialRecord
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed, sliced
 

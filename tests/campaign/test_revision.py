@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.checkout import repository_of, resolve, uncommitted
-from deadheat.campaign.revision import build_revision
+from deadheat.campaign.revision import build_revision, repository_of, resolve, uncommitted
 from deadheat.errors import DeadheatError
 from deadheat.host.local import LocalHost
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from deadheat.campaign.heat import UP_MAX, Rotation
-from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.warm_up import WarmInstance
 
 
 def instance(number: int, name: str = "a", kind: str = "flat") -> WarmInstance:

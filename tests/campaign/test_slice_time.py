@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.slice_lengths import slice_s, within_budget
+from deadheat.campaign.resolve import slice_s, within_budget
 from deadheat.protocol import SliceProtocol, amend, load_as
 
 HERE = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cluster.record import ClusterHost, ClusterRecord, HostPair, write_record
+from deadheat.cluster.result import ClusterHost, ClusterRecord, HostPair, write_record
 from tests.cli.conftest import Deadheat
 
 SETTLE = Path(__file__).parents[2] / "protocols" / "settle.toml"

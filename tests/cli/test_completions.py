@@ -9,7 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from deadheat.cli import cli
-from deadheat.cli.completions import SHELLS, VARIABLE
+from deadheat.cli.help import SHELLS, VARIABLE
 from tests.cli.conftest import Deadheat
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.build.image import ContainerTool, container_tool
-from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
+from deadheat.build.runtime import ImageBuilder
 from deadheat.campaign.capacity import Objective
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import load_server, selection

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deadheat.cli import cli, doctor
-from deadheat.host.machine import Finding
+from deadheat.host.doctor import Finding
 
 BAD = Finding("bad", "cpus", "1 of 1 usable", "Nothing can be compared here. " * 5, None)
 WARN = Finding("warn", "turbo", "on", "The clock depends on heat.", "echo 0 | sudo tee boost")

@@ -7,7 +7,6 @@ import pytest
 
 from deadheat.campaign import explain
 from deadheat.load.engine import find_engine
-from deadheat.measure import tracing
 from tests.cli.conftest import Deadheat
 
 ONCE = ("--repetitions", "1", "--invocations", "1")
@@ -19,8 +18,8 @@ def test_an_own_server_is_explained_and_every_format_shows_it(
     """Whatever tools are missing here, its CPU time, threads and packets are known."""
     monkeypatch.delenv("DEADHEAT_CATALOG")
     monkeypatch.setattr(explain, "WATCHED_S", 0.3)
-    monkeypatch.setattr(tracing, "TRACED_S", 0.3)
-    monkeypatch.setattr(tracing, "SAMPLED_S", 0.3)
+    monkeypatch.setattr(explain, "TRACED_S", 0.3)
+    monkeypatch.setattr(explain, "SAMPLED_S", 0.3)
     own = [find_engine(), "--bind", "127.0.0.1", "--null-server", "{port}"]
     store = ("--store", str(tmp_path / "runs.sqlite"))
     ended = deadheat("explain", *ONCE, *store, "--", *own)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import Unmeasurable
-from deadheat.measure.quiet import require_quiet
+from deadheat.measure.hosts import require_quiet
 from deadheat.measure.world import World
 from tests.campaign.fake_world import FakeWorld
 from tests.cli.conftest import Deadheat

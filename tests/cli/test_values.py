@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from deadheat.cli.values import Duration
+from deadheat.cli.options import Duration
 
 
 @pytest.mark.parametrize(

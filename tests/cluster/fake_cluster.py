@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from deadheat.cluster.on_ray import Node
 from deadheat.cluster.race import Ending
-from deadheat.cluster.record import ClusterHost, HostPair
+from deadheat.cluster.result import ClusterHost, HostPair
 
 QUIET = {"server": 0.002, "load": 0.003}
 BOTH = ("server", "load")

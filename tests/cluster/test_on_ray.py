@@ -13,12 +13,10 @@ from typing import Any
 import pytest
 
 from deadheat.cli.endings import ExitCode
-from deadheat.cluster import race
-from deadheat.cluster import record as module
+from deadheat.cluster import race, result
 from deadheat.cluster.on_ray import RayCluster, ray_cluster
 from deadheat.cluster.race import ClusterRace
-from deadheat.cluster.record import ClusterRecord, read_record
-from deadheat.cluster.result import combine, text
+from deadheat.cluster.result import ClusterRecord, combine, read_record, text
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Progress
 from tests.host.support import eventually
@@ -97,7 +95,7 @@ def running() -> list[int]:
                 words = (folder / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"deadheat.cli.tied" in words:
+            if b"deadheat.cli.cluster" in words:
                 pids.append(int(folder.name))
     return pids
 
@@ -109,7 +107,7 @@ def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, workers = nodes
-    monkeypatch.setattr(module, "RAY_CPU_SHARE_MAX", 1.0)
+    monkeypatch.setattr(result, "RAY_CPU_SHARE_MAX", 1.0)
     monkeypatch.setattr(race, "FAILURES_MAX", 100)
     monkeypatch.setattr(race, "ATTEMPTS_MAX", 2)
     folder = tmp_path / "result"

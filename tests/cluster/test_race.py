@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cluster.race import ClusterRace, Ending
-from deadheat.cluster.record import ClusterRecord, HostPair, read_record
-from deadheat.cluster.result import combine, document, text
+from deadheat.cluster.result import ClusterRecord, HostPair, combine, document, read_record, text
 from deadheat.errors import DeadheatError
 from deadheat.events import silent
 from tests.cluster.fake_cluster import QUIET, End, FakeCluster

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from deadheat import report
 from deadheat.audit.beside import Case
 from deadheat.audit.defects import find_defects
-from deadheat.campaign.estimate import estimate
-from deadheat.campaign.schedule import outline
+from deadheat.campaign.schedule import estimate, outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable
@@ -35,8 +34,7 @@ from deadheat.protocol.figures import read_figures
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
-from deadheat.workload.curl import read_curl
-from deadheat.workload.recorded import read_har, workload_text
+from deadheat.workload.recorded import read_curl, read_har, workload_text
 from tests.audit.made import contender, replay
 from tests.fuzz.inputs import HOSTILE, HOSTILE_TEXTS, Edit, edited, edits, files
 from tests.report.made import made_run

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from unittest import mock
 
-from deadheat.host.machine import Machine, Tool
+from deadheat.host.doctor import Machine, Tool
 from tests.golden.command_line import CommandLine, Output, session
 from tests.host.test_doctor import machine
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from deadheat.host import Sample, fake
-from deadheat.host.doctor import examine
+from deadheat.host.doctor import Finding, Machine, Tool, examine
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.host.machine import Finding, Machine, Tool
 
 CPU: dict[str, Any] = {
     "model": "Some CPU",

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.host.agent.quota import above, quota_of, throttled
-from deadheat.host.doctor import cpu_quota
+from deadheat.host.doctor import Machine, cpu_quota
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.host.machine import Machine
 from tests.host.test_doctor import machine as made_machine
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from deadheat.cli.execution import await_link
 from deadheat.host.ssh import SILENCE_S
 from deadheat.store import Conclusion, Store, StoredRun, read_run
-from deadheat.store.listing import RunSummary
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import RunSummary, run_argument
 from tests.host.support import eventually
 from tests.hosts.bed import Bed
 from tests.hosts.greeting import started, summaries

@@ -20,7 +20,7 @@ import json, sys
 from deadheat.measure.hosts import Hosts
 from deadheat.measure.hosts import two_hosts
 from deadheat.load import LoadSpec
-from deadheat.measure.link import load_null_server, measure_link
+from deadheat.measure.hosts import load_null_server, measure_link
 with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
     for _ in range(2):
         loads = {c: load_null_server(world, "", LoadSpec("", c, 0.4)) for c in (1, 4)}

@@ -9,7 +9,7 @@ from deadheat.host import Completed, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.load import GeneratorFailed, LoadSpec
 from deadheat.load.ab import Ab
-from deadheat.load.several import SCRIPT, Several
+from deadheat.load.pooling import SCRIPT, Several
 from tests.host.support import eventually
 
 PRINTED = (Path(__file__).parent / "output" / "ab-close.txt").read_text()

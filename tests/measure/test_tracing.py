@@ -6,13 +6,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from deadheat.campaign import explain as tracing
+from deadheat.campaign.explain import folded, read_summary, record_stacks, require, traced_calls
 from deadheat.errors import DeadheatError
 from deadheat.host import HostError, ProcessSpec
 from deadheat.load.engine import SliceRequest
-from deadheat.measure import lifecycle, tracing
+from deadheat.measure import lifecycle
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
-from deadheat.measure.tracing import folded, read_summary, record_stacks, require, traced_calls
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import load_protocol

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.findings.capacity import capacities
+from deadheat.report.findings.common_rate import capacities
 from tests.report.made import MadeRun, failed, made_run
 
 HELD: dict[str, Any] = {

@@ -11,9 +11,8 @@ from click.testing import CliRunner
 
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
-from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.findings.comparison import differences, two_contenders, two_runs
 from deadheat.report.findings.conclusion import difference
-from deadheat.report.findings.environment import differences
 from deadheat.report.formats.regression import _interval
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView

@@ -4,7 +4,7 @@ import datetime
 import re
 from pathlib import Path
 
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer, conclusions, trust
 from deadheat.report.findings.precision import calibration

@@ -190,7 +190,7 @@ def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = explained(tmp_path, {"a": (20.0, 10.0)})
-    monkeypatch.setattr("deadheat.report.picture.flame.INFERNO", "no-such-inferno")
+    monkeypatch.setattr("deadheat.report.picture.curves.INFERNO", "no-such-inferno")
     with pytest.raises(DeadheatError, match="no-such-inferno is missing") as caught:
         draw(load_view(run.store, run.run_id), "flame", ("a",))
     assert caught.value.hint == "cargo install inferno"

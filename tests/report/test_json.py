@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.csv_table import write as write_csv
 from deadheat.report.formats.document import SCHEMA, Document, schema

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import StoreError
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.report.model import evidence as published
 from deadheat.report.model.load import load_view
 from deadheat.store import Store

@@ -13,7 +13,7 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.heading import heading
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
-from deadheat.serve.runs import listing_page
+from deadheat.serve.app import listing_page
 from deadheat.store import Store, Writer
 from deadheat.store.listing import contender_names
 from tests.report.made import MadeRun, failed, made_run

@@ -8,10 +8,10 @@ import pytest
 
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view_of
+from deadheat.serve.board import draw_top
 from deadheat.serve.edition import Edition, EditionPart, join, part_of
 from deadheat.serve.edition_findings import outdated
 from deadheat.serve.heatmap import index_page
-from deadheat.serve.top import draw_top
 from deadheat.store import Store, read_run
 from tests.report.made import MadeRun, made_run
 from tests.report.sliced import SLICED, sliced_race

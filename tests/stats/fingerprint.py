@@ -26,8 +26,7 @@ from deadheat.stats.ranking.ranks import Ranking, rank
 from deadheat.stats.repetitions import differ, trend
 from deadheat.stats.warmup.settling import settling
 from deadheat.stats.warmup.steady import read
-from deadheat.stats.warmup.warm_rule import Compiler, Rule
-from deadheat.stats.warmup.warm_windows import Windows
+from deadheat.stats.warmup.warm_rule import Compiler, Rule, Windows
 from deadheat.store import Store
 from tests.stats.races import MACHINES, Noise
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race

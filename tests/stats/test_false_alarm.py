@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from deadheat.stats.false_alarm import allowed_rate, false_alarms
+from deadheat.campaign.calibrate import allowed_rate, false_alarms
 from deadheat.stats.ranking.pairs import fit_pairs
 from tests.stats.races import MACHINES, Noise
 

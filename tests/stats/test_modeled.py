@@ -3,8 +3,8 @@
 import numpy as np
 
 from deadheat.stats.model.counted_slices import count_slices, slices_of
-from deadheat.stats.model.slice_columns import SliceColumns, SliceRow, SliceTable, modeled_names
 from deadheat.stats.model.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.slices import SliceColumns, SliceRow, SliceTable, modeled_names
 
 ROUNDS = 8
 CONTROLS = ["null-server", "reference"]

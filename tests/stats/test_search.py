@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deadheat.stats.search import Bounds, Observation, SearchStep, next_step
+from deadheat.campaign.capacity import Bounds, Observation, SearchStep, next_step
 
 
 def search(holds: Callable[[float], bool], bounds: Bounds) -> tuple[SearchStep, int]:

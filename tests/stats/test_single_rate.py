@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from deadheat.stats.ranking.rate_matrix import REQUESTS_FOR_P99, half_width, is_known
+from deadheat.stats.ranking.pairs import REQUESTS_FOR_P99, half_width, is_known
 from tests.stats.races import binomial_limit
 
 

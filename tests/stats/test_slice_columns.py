@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from deadheat.stats.model.counted_slices import count_slices, slices_of
-from deadheat.stats.model.slice_columns import SliceColumns, SliceRow, SliceTable
 from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceColumns, SliceRow, SliceTable
 from deadheat.stats.ranking.model_ranking import rank_from_model
 
 NAMES = ("b", "a", "c")

@@ -8,8 +8,15 @@ from scipy import stats
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.warmup.steady import read
-from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warmup.warm_windows import Windows, batched_drift
+from deadheat.stats.warmup.warm_rule import (
+    Compiler,
+    Earlier,
+    Reading,
+    Rule,
+    WarmVerdict,
+    Windows,
+    batched_drift,
+)
 from tests.stats.warm_curves import (
     BY_DRIFT_ALONE,
     WINDOW_S,

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slice_model import fit_slices, instance_log_rates, witness_gaps
 from deadheat.stats.model.slices import SliceArrays
-from deadheat.stats.model.witness import instance_log_rates, witness_gaps
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import rank_from_model
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.warmup.steady import read
-from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warmup.warm_windows import Windows
+from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict, Windows
 
 DATA = Path(__file__).parent / "data" / "warm_curves.json.xz"
 WITH_COMPILER = DATA.with_name("compiler_curves.json.xz")

@@ -10,7 +10,7 @@ import pytest
 
 from deadheat import report
 from deadheat.errors import StoreError
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import lines, list_runs
 from deadheat.store import Store, read_run

@@ -21,8 +21,7 @@ from deadheat.store import (
     TrialRecord,
     read_run,
 )
-from deadheat.store.conclusion import DecidedPair
-from deadheat.store.json_columns import Behavior
+from deadheat.store.json_columns import Behavior, DecidedPair
 from deadheat.store.reading import trial_series
 from deadheat.store.rows import StoredBuild, StoredHost, TrialOutput
 from tests.store.made import SMALL, begin, trial

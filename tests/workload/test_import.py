@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
 from deadheat.workload import Workload, load_workload
-from deadheat.workload.curl import read_curl
 from deadheat.workload.recorded import (
     Recorded,
     body_without_secrets,
     is_secret_name,
     is_secret_value,
+    read_curl,
     read_har,
     workload_text,
 )

@@ -2,13 +2,15 @@
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 
+from deadheat.boards.model import LiveBoard, Table
 from deadheat.errors import DeadheatError
-from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import read_bytes
 from deadheat.inflate import TEXT_BYTES_MAX, parse
 from deadheat.strict import Strict
 
@@ -159,3 +161,30 @@ def rounded(value: float, digits: int = DIGITS) -> float:
     if value == 0 or not math.isfinite(value):
         return 0.0
     return round(float(value), digits - 1 - math.floor(math.log10(abs(value))))
+
+
+ROWS_MAX = 5  # of each finding; `found` counts all
+
+
+def finding_of(
+    code: str,
+    board: LiveBoard,
+    table: Table,
+    *,
+    fires: bool,
+    judged: int,
+    found: int,
+    values: Mapping[str, Figure],
+    rows: Sequence[Mapping[str, Figure]] = (),
+) -> BoardFinding:
+    return BoardFinding(
+        code=code,
+        board=board.name,
+        profile=table.profile,
+        edition=table.edition,
+        fires=bool(fires),
+        judged=judged,
+        found=found,
+        values=dict(values),
+        rows=tuple(dict(row) for row in rows),
+    )

@@ -1,19 +1,165 @@
 """What builds servers for a run: natively on a host, or into images of podman or docker."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from deadheat.build.builder import Builder, FarBuilder
-from deadheat.build.image import BASE_IMAGE, container_tool
-from deadheat.build.image_builder import ImageBuilder
+from deadheat.build.builder import LOG_LINES_SHOWN, Builder, BuildFailed, Built, FarBuilder
+from deadheat.build.image import (
+    BASE_IMAGE,
+    ContainerTool,
+    Image,
+    container_tool,
+    image_file,
+    remove_containers,
+    runtime_hint,
+)
+from deadheat.catalog import Probe, Server, Toolchains
+from deadheat.catalog.manifest import Need
 from deadheat.errors import DeadheatError
 from deadheat.home import home
-from deadheat.host import Host, HostError, Limits
-from deadheat.host.agent.cgroup import cgroup_name
+from deadheat.host import Completed, Host, HostError, Limits, ProcessSpec
+from deadheat.host.agent.cgroup import cgroup_name, owner_lives
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.output import echo
+
+ASK_S = 30.0
+PULL_S = 900.0
+PACKAGES = {"podman": "podman crun catatonit", "docker": "docker.io"}
+
+
+class ImageBuilder(Builder):
+    """Keeps a context in `builds/NAME/KEY/` and an image `deadheat/NAME:KEY`.
+
+    The tools of this machine do not count: an image has its own.
+    """
+
+    def __init__(
+        self, host: Host, folder: Path, tool: ContainerTool, base_image: str, step_s: float | None
+    ) -> None:
+        """Raises `DeadheatError` if the runtime is missing or its daemon does not run."""
+        super().__init__(host, folder, step_s)
+        self._tool = tool
+        self._base_image = base_image
+        self._version = self._ask_version()
+        self._base_id: str | None = None
+
+    def probes(self, toolchains: Toolchains, server: Server) -> list[Probe]:
+        """What an image is made of besides the folder: it is a part of the build's key."""
+        text = image_file(server, self._base_image)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        versions = {
+            self._tool.program: self._version,
+            "base image": self._base(),
+            "Containerfile": digest,
+        }
+        return [Probe(_need(tool), version, None) for tool, version in versions.items()]
+
+    def find(self, server: Server, probes: list[Probe]) -> Built | None:
+        built = super().find(server, probes)
+        if built is None:
+            return None
+        image = Image(self._tool, _name(server, built.key))
+        return replace(built, image=image) if self._id_of(image.name) else None
+
+    def build(self, server: Server, probes: list[Probe]) -> Built:
+        built = super().build(server, probes)
+        return replace(built, image=Image(self._tool, _name(server, built.key)))
+
+    def remove_leftovers(self) -> int:
+        """Remove the containers of dead processes of deadheat; returns their number."""
+        return self._remove(lambda owner: not owner_lives(owner))
+
+    def remove_own(self) -> int:
+        """Remove the containers that this process of deadheat has left."""
+        return self._remove(lambda owner: owner == self._tool.owner)
+
+    def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
+        file = path.with_suffix(".containerfile")
+        text = image_file(server, self._base_image)
+        self._write(file, text)
+        command = self._tool.build(_name(server, path.name), file, path)
+        limit_s = (len(server.steps) + 1) * (self._step_s or server.build_timeout_s)
+        done = self._host.run(ProcessSpec(command, limited=True), limit_s)
+        log = f"$ {' '.join(command)}\n{text}{done.stdout}{done.stderr}"
+        self._write(log_path, log)
+        if done.exit_code != 0:
+            raise _failed(server, done, log, log_path)
+        return log
+
+    def _base(self) -> str:
+        """The id of the base image, which is pulled if it is not here."""
+        if self._base_id is None:
+            self._base_id = self._id_of(self._base_image) or self._pull()
+        return self._base_id
+
+    def _pull(self) -> str:
+        done = self._host.run(ProcessSpec(self._tool.pull(self._base_image)), PULL_S)
+        pulled = self._id_of(self._base_image) if done.exit_code == 0 else None
+        if pulled is None:
+            raise DeadheatError(
+                f"{self._tool.program} cannot pull the base image {self._base_image}:\n"
+                f"{_tail(done.stdout + done.stderr, 3)}",
+                f"name an image that is here (`{self._tool.program} images`): --base-image IMAGE",
+            )
+        return pulled
+
+    def _id_of(self, image: str) -> str | None:
+        done = self._host.run(ProcessSpec(self._tool.image_id(image)), ASK_S)
+        return done.stdout.strip() if done.exit_code == 0 else None
+
+    def _ask_version(self) -> str:
+        program = self._tool.program
+        try:
+            done = self._host.run(ProcessSpec(self._tool.version()), ASK_S)
+        except HostError as error:
+            raise DeadheatError(
+                f"--runtime {program}: {program} is not installed",
+                f"apt-get install -y {PACKAGES[program]}",
+            ) from error
+        if done.exit_code != 0:
+            start = "; start its daemon: systemctl start docker" if program == "docker" else ""
+            raise DeadheatError(
+                f"--runtime {program}: `{' '.join(self._tool.version())}` failed:\n"
+                f"{_tail(done.stdout + done.stderr, 3)}",
+                f"`{program} info` says more{start}",
+            )
+        return done.stdout.strip()
+
+    def _remove(self, is_ours: Callable[[str], bool]) -> int:
+        done = self._host.run(ProcessSpec(self._tool.owned()), ASK_S)
+        rows = [line.split() for line in done.stdout.splitlines()]
+        ids = [row[0] for row in rows if len(row) == 2 and is_ours(row[1])]
+        if ids:
+            remove_containers(self._host, self._tool, *ids)
+        return len(ids)
+
+
+def _need(tool: str) -> Need:
+    return Need(tool=tool, probe=(tool,), install=tool)
+
+
+def _name(server: Server, key: str) -> str:
+    return f"localhost/deadheat/{server.name}:{key}"
+
+
+def _failed(server: Server, done: Completed, log: str, log_path: Path) -> BuildFailed:
+    outcome = done.limit or (
+        "it took too long" if done.exit_code is None else f"exit code {done.exit_code}"
+    )
+    hint = f"the complete log is in {log_path}"
+    if (known := runtime_hint(done.stdout + done.stderr)) is not None:
+        hint = f"{known}; {hint}"
+    tail = _tail(log, LOG_LINES_SHOWN)
+    return BuildFailed(f"{server.name}: its image cannot be built ({outcome})\n{tail}", hint)
+
+
+def _tail(text: str, lines: int) -> str:
+    return "\n".join(f"  | {line}" for line in text.splitlines()[-lines:])
+
 
 NATIVE = "native"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from deadheat.campaign.failures import Troubles
 from deadheat.campaign.past import COMMON_RATE
+from deadheat.campaign.resolve import SliceLengths
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.host import ENDS_ONLY_S, Completed, Host, RunningServer, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.engine import SliceRequest
@@ -21,7 +21,7 @@ from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
-from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.warm_up import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate, TrialRecord
 from deadheat.workload import Level

@@ -19,18 +19,17 @@ from deadheat.campaign.trials import measure_latency
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Event, Listener
-from deadheat.load.several import Several
+from deadheat.load.pooling import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.footprint import build_facts
 from deadheat.measure.own_servers import own_contender
-from deadheat.measure.warm_instance import EnteredContender
+from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
-from deadheat.store.listing import run_summary
+from deadheat.store.listing import run_argument, run_summary
 from deadheat.store.rows import StoredContender
-from deadheat.store.run_argument import run_argument
 
 NOT_OURS = (
     "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "

@@ -13,12 +13,12 @@ from deadheat.campaign.block import Block
 from deadheat.campaign.failures import Troubles, none_left
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.past import COMMON_RATE
+from deadheat.campaign.resolve import SliceLengths
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.errors import Unmeasurable
 from deadheat.events import Event, Progress
 from deadheat.measure.starter import Starter
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.protocol import RateProtocol
 
 BLOCKS_MIN = 2  # of a start: one alone does not show how blocks scatter

@@ -13,7 +13,7 @@ from deadheat.events import Event, Listener
 from deadheat.host import Host
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.own_servers import kept_of
-from deadheat.measure.warm_instance import EnteredContender
+from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store
 

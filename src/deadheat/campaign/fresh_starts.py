@@ -8,10 +8,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from deadheat.campaign.heat import became_steady
+from deadheat.campaign.resolve import FEWEST_INSTANCES, block_s, slice_s
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import FEWEST_INSTANCES, block_s, slice_s
 from deadheat.campaign.standings import Standings
-from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.warm_up import WarmInstance
 from deadheat.protocol import Fixed, Settle
 from deadheat.stats.model.measurement_value import Action, Contribution, Cost, contributions
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 from deadheat.measure.starter import OutOfTime, Starter, Unfit
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 
 MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine while all instances of a heat are up

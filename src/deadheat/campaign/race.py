@@ -10,13 +10,13 @@ from deadheat.campaign.block import Block
 from deadheat.campaign.failures import InvalidStreak, Noisy, Troubles, wait_until_quiet
 from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.heat import Heat, Rotation
+from deadheat.campaign.resolve import SliceLengths
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.standings import Look, Standings, board
 from deadheat.campaign.trials import HalfLoads, TrialRunner
 from deadheat.events import Event, Progress
 from deadheat.measure.starter import Starter
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.protocol import Settle
 from deadheat.stats.ranking.decision import effort_to_detect
 from deadheat.store import TrialRecord

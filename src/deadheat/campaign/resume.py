@@ -15,7 +15,7 @@ from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
-from deadheat.measure.warm_instance import EnteredContender
+from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import (
     AloneProtocol,
@@ -25,7 +25,7 @@ from deadheat.protocol import (
 )
 from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
-from deadheat.store.conclusion import DecidedPair
+from deadheat.store.json_columns import DecidedPair
 from deadheat.store.rows import StoredContender
 from deadheat.workload import Level, over
 

@@ -13,7 +13,7 @@ from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.events import Listener
-from deadheat.measure.warm_instance import EnteredContender
+from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, SliceProtocol
 from deadheat.store import Conclusion, Store

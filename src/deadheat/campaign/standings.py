@@ -7,22 +7,21 @@ from dataclasses import dataclass, field
 
 from deadheat.campaign.failures import Tally
 from deadheat.campaign.past import Past, level_of
+from deadheat.campaign.resolve import FEWEST_INSTANCES
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.slice_lengths import FEWEST_INSTANCES
 from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
 from deadheat.protocol import Fixed, Settle, SliceProtocol
 from deadheat.stats.model.counted_slices import count_slices, slices_of
-from deadheat.stats.model.slice_columns import SliceTable, modeled_names
 from deadheat.stats.model.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.slices import SliceTable, modeled_names
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.stats.ranking.change import Change, Outcome
 from deadheat.stats.ranking.decision import Outlook, Verdict
 from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
-from deadheat.stats.ranking.pairs import PairFits
+from deadheat.stats.ranking.pairs import PairFits, Place, is_known
 from deadheat.stats.ranking.ranks import Decided, Pair, Ranking, without_interval
-from deadheat.stats.ranking.rate_matrix import Place, is_known
 from deadheat.store import TrialRecord
 from deadheat.store.slices import TrialSlices, columns_of
 from deadheat.workload import Level

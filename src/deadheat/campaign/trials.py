@@ -17,11 +17,11 @@ from collections import defaultdict
 from dataclasses import replace
 
 from deadheat import numbers
-from deadheat.campaign.estimate import START_S
 from deadheat.campaign.failures import Troubles
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.past import level_of
 from deadheat.campaign.run import RaceContext, RunContext
+from deadheat.campaign.schedule import START_S
 from deadheat.campaign.standings import Standings
 from deadheat.events import Event, Progress
 from deadheat.load import LoadSpec
@@ -31,7 +31,7 @@ from deadheat.measure.gates.judge import CLIENT_SHARE_MAX
 from deadheat.measure.gates.pooled import is_valid, spins
 from deadheat.measure.starter import Starter
 from deadheat.measure.trial import TrialContext, load_spec, measure
-from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.warm_up import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.store import TrialRecord
 from deadheat.workload import Level, parts_of

@@ -9,8 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from deadheat.errors import UsageFault
-from deadheat.foreign_file import read_bytes
-from deadheat.foreign_text import escaped
+from deadheat.foreign_text import escaped, read_bytes
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]

@@ -1,8 +1,7 @@
-"""The command line: one file per command."""
+"""The command line: a file for each command, or for a few that belong together."""
 
 import difflib
 import importlib
-import keyword
 import os
 import sys
 from collections.abc import Iterator
@@ -59,6 +58,12 @@ GROUPS = {
     },
 }
 SUMMARIES = {name: text for group in GROUPS.values() for name, text in group.items()}
+MODULES = {  # of commands that share one: there `plan` is `plan_command`; others are `command`
+    **dict.fromkeys(("plan", "explain", "footprint"), "run"),
+    **dict.fromkeys(("build", "new", "outdated", "containerfile"), "servers"),
+    **dict.fromkeys(("export", "import", "clean"), "stored"),
+    **{"compare": "report", "protocols": "workloads", "completions": "help"},
+}
 
 
 @contextmanager
@@ -94,8 +99,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in SUMMARIES:
             return None
-        module = f"{name}_" if keyword.iskeyword(name) else name
-        command: click.Command = importlib.import_module(f"deadheat.cli.{module}").command
+        module = importlib.import_module(f"deadheat.cli.{MODULES.get(name, name)}")
+        command: click.Command = getattr(module, f"{name}_command", None) or module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

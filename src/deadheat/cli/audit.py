@@ -21,9 +21,8 @@ from deadheat.boards.checks.beside import read_names
 from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
 from deadheat.cli.help import Topic, flag, listed
-from deadheat.cli.options import FILE, catalog_option, store_option
+from deadheat.cli.options import FILE, Number, catalog_option, store_option
 from deadheat.cli.stored import command_line, stored, write_output
-from deadheat.cli.values import Number
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.output import echo_rendered

@@ -1,23 +1,61 @@
-"""`deadheat board`: races all servers, and shows them by all workloads as static pages."""
+"""`deadheat board`: races everything that works on this machine, in parts, and shows servers by
+workloads as static pages.
+"""
 
 import functools
+import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from deadheat import numbers
 from deadheat.build.image import bootstrap_lines
-from deadheat.catalog import Catalog, find_root, load_catalog
+from deadheat.build.leftovers import alone_with, in_use, make_room
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
+from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
+from deadheat.campaign.campaign import Plan, rest_of_run
+from deadheat.catalog import Catalog, Server, find_root, load_catalog
+from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import SUMMARIES
-from deadheat.cli.board_race import race
+from deadheat.cli.choice import answering, chosen_servers, open_catalog
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.execution import Execution, carry_out
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
-from deadheat.cli.options import FOLDER, store_option
+from deadheat.cli.options import (
+    FOLDER,
+    Duration,
+    Number,
+    catalog_option,
+    install_option,
+    language_option,
+    servers_argument,
+    store_option,
+)
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.race_options import (
+    connections_option,
+    limit_options,
+    margin_option,
+    workload_option,
+    workload_values,
+)
 from deadheat.cli.stored import command_line, stored
+from deadheat.cluster.parts import BoardState, Racer, Spread
+from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief, first_line
 from deadheat.errors import DeadheatError
-from deadheat.output import echo
+from deadheat.events import Event, Listener
+from deadheat.home import home
+from deadheat.host import Limits
+from deadheat.host.local import LocalHost
+from deadheat.measure.hosts import Hosts
+from deadheat.output import echo, echo_json
+from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.report.picture import png
 from deadheat.serve.board import NEWEST, BoardFolder, write_board
@@ -25,6 +63,217 @@ from deadheat.serve.servers import Bootstrap
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
+
+
+@click.command("race", cls=Command)
+@servers_argument
+@language_option
+@workload_option
+@connections_option
+@flag(
+    "--together",
+    section=Topic.MEASUREMENT,
+    type=Number(1, 50),
+    default=TOGETHER,
+    help=f"Number of servers in a part besides the shared ones, at most.  [default: {TOGETHER}]",
+)
+@flag(
+    "--protocol",
+    section=Topic.MEASUREMENT,
+    default="settle",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What to measure and how, in slices; `deadheat protocols` lists the names.",
+)
+@flag(
+    "--budget",
+    "budget_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    help="Stop after this long; the same command goes on later.  [default: what the parts need]",
+)
+@margin_option
+@flag(
+    "--shared",
+    section=Topic.SERVERS,
+    multiple=True,
+    metavar="NAME",
+    help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
+    "[default: two that answer the most workloads]",
+)
+@flag(
+    "--wait-quiet",
+    "wait_quiet_s",
+    section=Topic.MEASUREMENT,
+    type=Duration(),
+    bare="10m",
+    metavar="[=DURATION]",
+    help="Before each part, wait until the machine is quiet, for 10 minutes or this long at most.",
+)
+@install_option
+@flag(
+    "-o",
+    "--output",
+    "folder",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder of the edition: its runs, bundles and pages.  [default: edition in DEADHEAT_HOME]",
+)
+@limit_options
+@catalog_option
+def race(
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    workload: str | None,
+    connections: tuple[int, ...] | None,
+    budget_s: float | None,
+    margin: float | None,
+    protocol: str,
+    shared: tuple[str, ...],
+    together: int,
+    wait_quiet_s: float | None,
+    install: bool,
+    folder: Path | None,
+    limits: Limits,
+    catalog: str | None,
+) -> None:
+    """Race every server that works on this machine on every workload that it answers, in parts that
+    memory holds, and write the board.
+
+    SERVERS are names or globs; the default is all. A server that fails costs one line. The same
+    command goes on with what a stop left, also on another day: servers that were added or changed
+    since are raced, the others keep their runs. What the parts leave undecided gets the time that
+    remains. Each part is a run in DIR/runs.sqlite and a bundle in DIR/bundles; DIR/board has the
+    pages.
+
+    \b
+    Examples:
+      deadheat board race --install --budget 8h
+      deadheat board race 'go-*' 'rust-*' --workload hello,json
+      deadheat board race --budget 2h -o edition     a second sitting
+    """
+    opened = open_catalog(catalog)
+    chosen = chosen_servers(opened, [*servers, *shared] if servers else (), languages)
+    folder = folder or home() / "edition"
+    make_room(folder / BUNDLES, home())
+    execution = Execution(
+        install=False,
+        wait_quiet_s=wait_quiet_s,
+        limits=limits,
+        isolate=False,
+        runtime=ServerRuntime(NATIVE, None),
+        hosts=Hosts(),
+        link_wait_s=0.0,
+        output=None,
+        as_json=False,
+        verbose=False,
+        catalog=catalog,
+        store_path=folder / STORE,
+    )
+    with alone_with(folder / BUNDLES, f"the edition {folder}"):  # a store locks its own folder
+        built = _built(chosen, install, limits)
+        names = workload or ",".join(_all_workloads(chosen))
+        rules = amend(
+            load_as(opened.root, protocol, SliceProtocol),
+            {"connections": connections, "workloads": workload_values(opened.root, names)},
+            {"margin": margin},
+        )
+        sitting = Sitting(
+            folder=folder,
+            rules=rules,
+            racers=_racers(built, rules),
+            budget_s=budget_s,
+            most_together=together,
+            named=shared,
+            carry_out=functools.partial(carry_out, execution=execution, heard_as=brief),
+            rest_of=functools.partial(_rest_of, execution.store_path, opened),
+            write=functools.partial(_write_apart, folder),
+        )
+        interrupted, has_rate = sitting.run()
+    if interrupted:
+        sys.exit(ExitCode.INTERRUPTED)
+    sys.exit(ExitCode.OK if has_rate else ExitCode.NO_ANSWER)
+
+
+def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:
+    return rest_of_run(store_path, run_id, catalog)
+
+
+def _write_apart(folder: Path) -> BoardState | None:
+    """Write the pages in a separate process: a board takes memory that the servers need."""
+    words = (sys.executable, "-P", "-m", __name__, str(folder), *command_line())
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        *_, last = done.stderr.splitlines() or ["no reason given"]
+        raise DeadheatError(f"the board of {folder} could not be written: {last}")
+    values = json.loads(done.stdout)
+    if values is None:
+        return None
+    pairs = tuple(tuple(pair) for pair in values["open_pairs"])
+    unranked = tuple(tuple(cell) for cell in values["unranked"])
+    return BoardState(values["separates"], pairs, unranked, Spread(**values["spread"]))
+
+
+def _write(folder: Path, command: Sequence[str]) -> BoardState | None:
+    """Write the board of the edition's runs; None without a rate."""
+    from deadheat.serve.edition_findings import state_of
+
+    board = board_folder(folder / PAGES, None, command)
+    try:
+        written = write_board(board, sources((), folder / STORE))
+    except DeadheatError:
+        return None
+    return state_of(written, board.parts[NEWEST])
+
+
+def _all_workloads(servers: Sequence[Server]) -> list[str]:
+    return list(dict.fromkeys(each for server in servers for each in server.manifest.workloads))
+
+
+def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer]:
+    keys = {each.selection.name: each.built.key for each in built if each.built is not None}
+    racers = {}
+    for each in answering([candidate.selection for candidate in built], rules):
+        answered = {*each.server.manifest.workloads}
+        workloads = tuple(name for name in rules.workload_names if name in answered)
+        racers[each.name] = Racer(each, keys[each.name], workloads)
+    return racers
+
+
+def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Candidate]:
+    """Those that work here; each of the others costs one line."""
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
+        if install:
+            _install(servers, host, listen)
+        candidates = build_ahead(
+            servers, host, builder_on(host, limits), brief(listen), jobs_that_fit(host)
+        )
+    built = [each for each in candidates if each.built is not None]
+    if not built:
+        raise DeadheatError(
+            "no server works on this machine", "`deadheat list` says what each of them lacks"
+        )
+    missing = len(candidates) - len(built)
+    left_out = f", {missing} do not work here" if missing else ""
+    echo(f"servers     {numbers.count(len(built), 'server')} built{left_out}")
+    return built
+
+
+def _install(servers: Sequence[Server], host: LocalHost, listen: Listener) -> None:
+    """Install what all of them lack; if that fails, what each lacks, so that one costs one line."""
+    try:
+        install_missing(host, servers)
+        return
+    except DeadheatError as error:
+        listen(Event(first_line(error), trouble=True))
+    for server in servers:
+        try:
+            install_missing(host, [server])
+        except DeadheatError as error:
+            listen(Event(f"{server.name}: {first_line(error)}", trouble=True))
 
 
 @click.group("board", cls=CommandGroup, summary=SUMMARIES["board"])
@@ -162,3 +411,8 @@ def _of_bundle(bundle: Path) -> Iterator[tuple[Store, str]]:
     with open_bundle(bundle) as store, reading(bundle):
         for run_id in run_ids(store):
             yield store, run_id
+
+
+if __name__ == "__main__":
+    state = _write(Path(sys.argv[1]), sys.argv[2:])
+    echo_json(asdict(state) if state else None)

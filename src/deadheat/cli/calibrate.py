@@ -5,25 +5,36 @@ import textwrap
 from pathlib import Path
 
 from deadheat import report
-from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
+from deadheat.campaign.calibrate import (
+    FEWEST_PAIRS,
+    Calibration,
+    calibrate,
+    conclude,
+    contender_names,
+)
 from deadheat.catalog import find_root
 from deadheat.cli.endings import ExitCode, explain
 from deadheat.cli.help import Topic, flag, listed
-from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
+from deadheat.cli.options import (
+    Duration,
+    Number,
+    catalog_option,
+    json_option,
+    seed_option,
+    store_option,
+)
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import host_options, native_only, server_limit_options
-from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.host.doctor import host_key
 from deadheat.host.fingerprint import Fingerprint
-from deadheat.host.machine import host_key
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.numbers import count, duration, percent
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.model.runs import find_run
-from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
 
 WIDTH, TOPIC_WIDTH = 80, 20

@@ -11,6 +11,8 @@ from deadheat.catalog import choose, selection
 from deadheat.cli.choice import answering, open_catalog
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
+    Duration,
+    Levels,
     catalog_option,
     json_option,
     servers_argument,
@@ -28,7 +30,6 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.cli.values import Duration, Levels
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.events import Event
 from deadheat.host import Limits
@@ -37,9 +38,9 @@ from deadheat.measure.own_servers import OwnServers
 from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SearchProtocol, amend, load_as
-from deadheat.report.findings.capacity import capacity_text
+from deadheat.report.findings.common_rate import capacity_text
 from deadheat.store import Capacity, Store
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import run_argument
 
 
 @listed("capacity", WithCommand)

@@ -1,7 +1,13 @@
-"""`deadheat cluster`: races servers on many pairs of hosts, which Ray provides."""
+"""`deadheat cluster`: races servers on many pairs of hosts, which Ray provides.
 
+`python -m deadheat.cli.cluster PID ...` is deadheat that ends when the process PID ends, which
+started it: a worker of Ray is killed with its node, and its run must not go on.
+"""
+
+import ctypes
 import datetime
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,11 +15,18 @@ import click
 
 from deadheat.build.leftovers import make_room
 from deadheat.catalog import find_root, selection
-from deadheat.cli import SUMMARIES
+from deadheat.cli import SUMMARIES, main
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode, explain
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
-from deadheat.cli.options import FOLDER, catalog_option, complete_servers, json_option
+from deadheat.cli.options import (
+    FOLDER,
+    Duration,
+    Number,
+    catalog_option,
+    complete_servers,
+    json_option,
+)
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
     connections_option,
@@ -22,11 +35,11 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.home import home
 from deadheat.output import echo, echo_json, echo_rendered
 
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 SHARED = 2  # servers that run on every pair, if none is named
 
 
@@ -129,7 +142,7 @@ def run(
     """
     from deadheat.cluster.on_ray import ray_cluster
     from deadheat.cluster.race import ClusterRace
-    from deadheat.cluster.record import ClusterRecord
+    from deadheat.cluster.result import ClusterRecord
     from deadheat.protocol import SliceProtocol, amend, load_as
 
     root = find_root(catalog)
@@ -197,8 +210,7 @@ def report(folder: Path | None, as_json: bool) -> None:
 
 
 def _print(folder: Path, as_json: bool) -> None:
-    from deadheat.cluster.record import read_record
-    from deadheat.cluster.result import combine, document, text
+    from deadheat.cluster.result import combine, document, read_record, text
     from deadheat.console import fit
 
     combined = combine(folder, read_record(folder))
@@ -221,3 +233,15 @@ def _last() -> Path:
             f"{_clusters()} has no cluster run", "measure with deadheat cluster run, or name FOLDER"
         )
     return folders[-1].parent
+
+
+def tie(parent: int) -> None:
+    """Ask the kernel for a SIGTERM, which deadheat takes as an interrupt, when `parent` ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the call
+        sys.exit(ExitCode.FAILED)
+
+
+if __name__ == "__main__":
+    tie(int(sys.argv.pop(1)))
+    main()

@@ -14,8 +14,7 @@ from deadheat.cli.options import json_option
 from deadheat.cli.race_options import machine_options
 from deadheat.console import console
 from deadheat.host import Host, ProcessSpec
-from deadheat.host.doctor import examine
-from deadheat.host.machine import Finding, Level, Machine, Tool
+from deadheat.host.doctor import Finding, Level, Machine, Tool, examine
 from deadheat.host.ssh import SshHost
 from deadheat.load import GeneratorMissing, generator, generator_version
 from deadheat.measure.hosts import Hosts, host_of

@@ -16,14 +16,15 @@ from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct, rest_of_run
-from deadheat.campaign.estimate import estimate
-from deadheat.campaign.slice_lengths import within_budget
+from deadheat.campaign.resolve import within_budget
+from deadheat.campaign.schedule import estimate
 from deadheat.catalog import Catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode, explain
 from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import (
     FILE,
+    Duration,
     catalog_option,
     install_option,
     json_option,
@@ -40,7 +41,6 @@ from deadheat.cli.race_options import (
     runtime_options,
 )
 from deadheat.cli.stored import require_another, warn_of_running_runs
-from deadheat.cli.values import Duration
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Listener
@@ -48,14 +48,13 @@ from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.measure.contender import compiler_of
-from deadheat.measure.hosts import Hosts, world_on
-from deadheat.measure.quiet import require_quiet
+from deadheat.measure.hosts import Hosts, require_quiet, world_on
 from deadheat.output import echo, echo_rendered
 from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.model.view import RunView
 from deadheat.store import Store
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import run_argument
 
 BETWEEN_TRIES_S = 2.0  # to reach a host whose link was lost
 

@@ -6,8 +6,11 @@ from enum import StrEnum
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from deadheat.cli import SUMMARIES
+from deadheat.errors import DeadheatError
+from deadheat.output import echo
 
 FLAT_MAX = 12  # options that are listed without sections
 COLUMN_MAX = 30  # of the flags; the help of a longer one begins on the next line
@@ -114,3 +117,29 @@ def listed(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Declare a command of `deadheat --help`; its own help begins with the summary there."""
     return click.command(name, cls=cls, summary=SUMMARIES[name])
+
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_DEADHEAT_COMPLETE"
+
+
+@listed("completions")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completions_command(ctx: click.Context, shell: str) -> None:
+    """It completes commands, options and the names of servers. Write it to the place where your
+    shell looks for completions, and start a new shell.
+
+    \b
+    Examples:
+      deadheat completions bash > ~/.local/share/bash-completion/completions/deadheat
+      deadheat completions zsh > "${fpath[1]}/_deadheat"
+      deadheat completions fish > ~/.config/fish/completions/deadheat.fish
+    """
+    completion = get_completion_class(shell)
+    if completion is None:
+        raise DeadheatError(f"SHELL {shell}: no completion for it", f"use {', '.join(SHELLS)}")
+    program = ctx.find_root().info_name or "deadheat"
+    # The source itself: click's own entry would start bash to ask for its version.
+    script = completion(ctx.find_root().command, {}, program, VARIABLE)
+    echo(script.source_template % script.source_vars())

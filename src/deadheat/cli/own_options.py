@@ -9,8 +9,7 @@ from deadheat.cli.help import Topic, flag
 from deadheat.cli.options import FILE
 from deadheat.cli.race_options import Options, grouped
 from deadheat.errors import DeadheatError
-from deadheat.foreign_file import read_bytes
-from deadheat.foreign_text import without_secrets
+from deadheat.foreign_text import read_bytes, without_secrets
 from deadheat.measure.own_servers import OwnRequest, OwnServers
 
 BODY_BYTES_MAX = 16 << 20

@@ -12,8 +12,16 @@ from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.cli.help import Decorator, Topic, flag
-from deadheat.cli.options import base_image_option
-from deadheat.cli.values import Duration, Levels, Number, Percentage, Rates, Size, Transports
+from deadheat.cli.options import (
+    Duration,
+    Levels,
+    Number,
+    Percentage,
+    Rates,
+    Size,
+    Transports,
+    base_image_option,
+)
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX

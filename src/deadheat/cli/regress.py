@@ -44,7 +44,7 @@ from deadheat.report.formats.regression import (
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import run_argument
 
 STARTS_SHARE = 0.4  # of a revision's time: with two contenders, a start holds up only one other
 EXIT_CODES = {

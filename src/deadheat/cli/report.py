@@ -1,4 +1,4 @@
-"""`deadheat report`: shows a stored run in any format."""
+"""`deadheat report` shows a stored run in any format; `compare` shows what differs."""
 
 import gc
 import shlex
@@ -12,18 +12,20 @@ import click
 from deadheat import report
 from deadheat.audit.audit import with_defects
 from deadheat.cli.help import Topic, flag, listed
-from deadheat.cli.options import FILE, store_option, verbose_option
+from deadheat.cli.options import FILE, json_option, store_option, verbose_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError
-from deadheat.output import echo_rendered
-from deadheat.report.formats import raw as raw_output
+from deadheat.foreign_text import one_line
+from deadheat.output import echo, echo_json, echo_rendered
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.model.evidence import raw_text
 from deadheat.report.model.runs import find_run, lines, list_runs, reading
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
-from deadheat.store.listing import contender_names
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import contender_names, run_argument
 
 PICTURE_FORMATS = ("svg", "png")
 
@@ -89,7 +91,7 @@ PICTURE_FORMATS = ("svg", "png")
 @flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @verbose_option
 @store_option
-def command(
+def report_command(
     run: str | None,
     format_: str,
     picture: str | None,
@@ -183,13 +185,25 @@ def _content(
         if workload is not None:
             view = view.on(workload)
         if raw:
-            return raw_output.write(view)
+            return _raw_texts(view)
         if whole:
             view = with_defects(store, view)
         if format_ not in PICTURE_FORMATS:
             return report.write(view, format_, source, verbose=verbose)
         svg = draw(view, *picture)
         return png(svg) if format_ == "png" else svg
+
+
+def _raw_texts(view: RunView) -> str:
+    """Every contender on every workload, of a view that was read whole; ends with a newline."""
+    lines = [
+        f"{one_line(contender.name)} on {one_line(each.workload)}\n\n"
+        f"{raw_text(contender.raw_output)}"
+        for each in view.by_workload
+        for contender in each.contenders
+        if contender.raw_output is not None
+    ]
+    return "\n".join(lines) if lines else "no trial has output\n"
 
 
 @contextmanager
@@ -212,3 +226,49 @@ def _print(content: str | bytes, as_utf8: bool) -> None:
     if isinstance(content, str):
         content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
     echo_rendered(content)
+
+
+@listed("compare")
+@click.argument("first")
+@click.argument("second")
+@flag(
+    "--in",
+    "run",
+    section=Topic.STORED_RUNS,
+    metavar="RUN",
+    help="Run whose contenders FIRST and SECOND name; without it, they are runs.",
+)
+@store_option
+@json_option
+def compare_command(
+    first: str, second: str, run: str | None, store_path: Path, as_json: bool
+) -> None:
+    """FIRST and SECOND are runs: ids, their last parts or unique beginnings. With --in RUN, they
+    are names of contenders of that run.
+
+    For runs it prints how well the ranks agree, pairs in opposite order, the change of each
+    contender with its interval, and what differed between the runs. For two races in
+    slices, the interval is that of the change beside the other contenders, so a machine that is
+    faster for all of them changes nothing.
+    For contenders it prints the verdict, the ratio with its interval, the probability that the
+    first is faster, and the costs.
+
+    \b
+    Examples:
+      deadheat compare 20261120-1435 20261120-1502
+      deadheat compare go-gin go-echo --in 20261120-1435
+    """
+    with stored(store_path) as store:
+        views = [
+            report.load_view(store, find_run(store, prefix))
+            for prefix in ([run] if run is not None else [first, second])
+        ]
+    if run is not None:
+        (view,) = views
+        lines, document = two_contenders(view, first, second)
+    else:
+        lines, document = two_runs(*views)
+    if as_json:
+        echo_json(document)
+    else:
+        echo("\n".join(lines))

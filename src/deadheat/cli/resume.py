@@ -11,16 +11,15 @@ from deadheat.campaign.resume import NEW_RUN, load_unfinished
 from deadheat.catalog import Catalog, find_root, load_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Command, Topic, flag, listed
-from deadheat.cli.run import command as run_command
+from deadheat.cli.options import Duration
+from deadheat.cli.run import run_command
 from deadheat.cli.stored import stored
-from deadheat.cli.values import Duration
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
 from deadheat.store import read_run
-from deadheat.store.listing import run_summary
-from deadheat.store.run_argument import run_argument
+from deadheat.store.listing import run_argument, run_summary
 
 ENDS = {
     "running": "is still in progress",

@@ -1,20 +1,43 @@
-"""`deadheat run`: races servers and ranks them."""
+"""`deadheat run`, `explain`, `footprint`, and `plan`, which says what a run would do."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deadheat.campaign.campaign import LATENCY_S, Plan
+from deadheat.campaign.resolve import Resolved, fit_to, on_hosts, within_budget
+from deadheat.campaign.schedule import Estimate, Outline, estimate, outline
 from deadheat.catalog import Catalog, FileFault, Selection, selection
+from deadheat.catalog.manifest import Transport
 from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog, replay_lineup
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
-from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
+from deadheat.cli.options import (
+    Levels,
+    Number,
+    catalog_option,
+    json_option,
+    language_option,
+    seed_option,
+    servers_argument,
+    setting_option,
+)
 from deadheat.cli.own_options import own_servers_options
-from deadheat.cli.race_options import rate_protocol_options
+from deadheat.cli.race_options import (
+    machine_options,
+    one_transport_option,
+    one_workload_option,
+    rate_protocol_options,
+    transport_option,
+    workload_values,
+)
 from deadheat.cli.stored import command_line
-from deadheat.cli.values import Levels
+from deadheat.errors import UsageFault
+from deadheat.measure.contender import compiler_of
+from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
-from deadheat.protocol import Protocol, SearchProtocol
+from deadheat.measure.world import cpus_of_load, split_cpus
+from deadheat.output import echo, echo_json
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend, load_as
 
 
 @listed("run", WithCommand)
@@ -37,7 +60,7 @@ from deadheat.protocol import Protocol, SearchProtocol
 )
 @seed_option
 @execution_options
-def command(
+def run_command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     protocol: Protocol,
@@ -136,3 +159,210 @@ def new_plan(
         latency_s=latency_s,
         missing=lineup.missing if lineup else {},
     )
+
+
+@listed("explain", WithCommand)
+@servers_argument
+@setting_option
+@own_servers_options
+@one_workload_option
+@transport_option
+@flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
+@flag(
+    "--repetitions",
+    section=Topic.MEASUREMENT,
+    type=Number(),
+    help="Measure each server this many times.  [default: 8]",
+)
+@flag(
+    "--invocations",
+    section=Topic.MEASUREMENT,
+    type=Number(),
+    help="Start each server anew this many times; intervals come from these.  [default: 4]",
+)
+@seed_option
+@execution_options
+def explain_command(
+    servers: tuple[str, ...],
+    setting: str,
+    own: OwnServers,
+    workload: str | None,
+    transports: tuple[Transport, ...] | None,
+    connections: tuple[int, ...] | None,
+    repetitions: int | None,
+    invocations: int | None,
+    seed: int,
+    execution: Execution,
+) -> None:
+    """A short race gives user and system time, context switches, packets and bytes of each request.
+    Then each server starts again: its threads are watched, strace counts its system calls, and perf
+    samples its stacks. These slow it down, so no time comes from them. The result splits the gap of
+    each pair, and names known mistakes with their fix. docs/explain.md explains an example.
+
+    \b
+    Examples:
+      deadheat explain go-net-http node-http
+      deadheat explain python-uvicorn --workload json
+      deadheat explain go-gin --transport http,https  what TLS takes
+      deadheat explain go-gin -- ./my-server --port {port}
+      deadheat explain --url http://127.0.0.1:8080/   a server that runs already
+    """
+    execution.require_sense()
+    if not servers and not own:
+        raise UsageFault("no server to explain", "name some: deadheat explain go-gin node-http")
+    catalog = open_catalog(execution.catalog)
+    changes = {
+        "connections": connections,
+        "workloads": workload_values(catalog.root, workload),
+        "transports": transports,
+    }
+    stopping = {"repetitions": repetitions, "invocations": invocations}
+    protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)
+    if protocol.levels_each > 1:
+        raise UsageFault("explain takes one workload at one level", "explain once for each")
+    plan = new_plan(
+        protocol,
+        catalog,
+        Choice(servers, (), setting, (None,)),
+        replace(own, elsewhere=execution.hosts.server is not None),
+        seed,
+        None,
+    )
+    sys.exit(execute(replace(plan, explain=True), execution, catalog))
+
+
+@listed("footprint", WithCommand)
+@servers_argument
+@language_option
+@setting_option
+@own_servers_options
+@one_workload_option
+@one_transport_option
+@flag(
+    "--idle-connections",
+    section=Topic.LOAD,
+    type=Levels(),
+    help="Numbers of idle connections after which memory is read.  [default: 1000,10000]",
+)
+@flag(
+    "--starts",
+    section=Topic.MEASUREMENT,
+    type=Number(),
+    help="Start each server this many times.  [default: 5]",
+)
+@seed_option
+@execution_options
+def footprint_command(
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    setting: str,
+    own: OwnServers,
+    workload: str | None,
+    transport: str | None,
+    idle_connections: tuple[int, ...] | None,
+    starts: int | None,
+    seed: int,
+    execution: Execution,
+) -> None:
+    """Starts each server several times, one at a time, and prints the time from its start to the
+    first right answer, its memory idle, with idle connections and under load, its processes and
+    threads, the size of its build and the packages that it locks. Every race has these figures too,
+    but for idle connections.
+
+    \b
+    Examples:
+      deadheat footprint go-net-http node-http
+      deadheat footprint 'python-*' --idle-connections 1000 --starts 3
+      deadheat footprint -- ./my-server --port {port}
+    """
+    execution.require_sense()
+    catalog = open_catalog(execution.catalog)
+    choice = Choice(servers, languages, setting, (None,))
+    if not choice and not own:
+        raise UsageFault("no server to measure", "name some: deadheat footprint go-gin")
+    changes = {
+        "idle_connections": idle_connections,
+        "workloads": workload_values(catalog.root, workload),
+        "transports": transport and (transport,),
+    }
+    named = load_as(catalog.root, "footprint", AloneProtocol)
+    protocol = amend(named, changes, {"repetitions": starts})
+    own = replace(own, elsewhere=execution.hosts.server is not None)
+    plan = new_plan(protocol, catalog, choice, own, seed, None)
+    sys.exit(execute(plan, execution, catalog))
+
+
+@listed("plan", WithCommand)
+@servers_argument
+@language_option
+@own_servers_options
+@rate_protocol_options
+@machine_options
+@catalog_option
+@json_option
+def plan_command(
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    own: OwnServers,
+    protocol: Protocol,
+    hosts: Hosts,
+    catalog: str | None,
+    as_json: bool,
+) -> None:
+    """It builds, starts and measures nothing. SERVERS are names or globs; the default is all.
+
+    \b
+    Examples:
+      deadheat plan go-gin node-http
+      deadheat plan --protocol quick go-gin node-http
+      deadheat plan go-gin -- ./my-server --port {port}
+      deadheat plan --protocol kzmake-2018 --duration-scale 0.1
+    """
+    servers_catalog = open_catalog(catalog)
+    own, protocol = own.with_workload(protocol, alone=not (servers or languages))
+    if isinstance(protocol, SearchProtocol):
+        raise no_race(protocol)
+    lineup = replay_lineup(protocol, servers_catalog, servers, languages)
+    without: list[str] = []
+    chosen: list[Selection] = []
+    if lineup is not None:
+        names = [chosen.name for chosen in lineup.selections]
+    else:
+        is_chosen = servers or languages or not own
+        servers_chosen = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
+        chosen = answering([selection(server) for server in servers_chosen], protocol)
+        names = [each.name for each in chosen]
+        names += [each.name for each in own.contenders(names, protocol)]
+        without = [
+            each.name
+            for name in protocol.requested
+            for each in chosen
+            if name not in each.server.manifest.workloads
+        ]
+    forecast: Outline | Estimate
+    if isinstance(protocol, AloneProtocol):
+        labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
+        fitted = fit_here(on_hosts(protocol, beside=not hosts), hosts)
+        protocol = fitted.protocol
+        forecast = outline(protocol, names, labels, missing, fitted.remarks)
+    else:
+        protocol = within_budget(protocol, len(names))
+        compilers = {each.name: compiler_of(each) for each in chosen}
+        forecast = estimate(protocol, names, without, compilers)
+    if as_json:
+        echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
+        return
+    echo("\n".join(forecast.lines()))
+
+
+def fit_here(protocol: AloneProtocol, hosts: Hosts) -> Resolved[AloneProtocol]:
+    """The protocol within the limits of the machines."""
+    with host_of(hosts.server) as host:
+        fingerprint = host.fingerprint()
+    if hosts:
+        with host_of(hosts.load) as host:
+            load = host.fingerprint()
+        return fit_to(protocol, load, fingerprint, len(cpus_of_load(load, 1)))
+    crowded = protocol.origin is not None
+    _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
+    return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))

@@ -13,9 +13,8 @@ import uvicorn
 
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, flag, listed
-from deadheat.cli.options import store_option
+from deadheat.cli.options import Number, store_option
 from deadheat.cli.stored import stored
-from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 from deadheat.serve.access import Address

@@ -17,6 +17,7 @@ from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     FILE,
+    Levels,
     catalog_option,
     json_option,
     language_option,
@@ -34,7 +35,6 @@ from deadheat.cli.race_options import (
     workload_option,
     workload_values,
 )
-from deadheat.cli.values import Levels
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.host import Limits
 from deadheat.host.fingerprint import Fingerprint

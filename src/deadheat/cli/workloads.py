@@ -17,10 +17,10 @@ from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import escaped, printable
 from deadheat.numbers import count
 from deadheat.output import echo, echo_json
+from deadheat.protocol import load_protocol, protocol_names
 from deadheat.workload import HELLO, Workload, load_workload, workload_names
-from deadheat.workload.curl import read_curl
 from deadheat.workload.model import wire
-from deadheat.workload.recorded import Imported, read_har, workload_text
+from deadheat.workload.recorded import Imported, read_curl, read_har, workload_text
 
 
 @click.command("import", cls=Command)
@@ -147,3 +147,23 @@ def command(names: tuple[str, ...], catalog: str | None, as_json: bool) -> None:
     else:
         for workload in workloads:
             echo(f"{workload.name:15} {escaped(workload.about)}")
+
+
+@listed("protocols")
+@catalog_option
+@json_option
+def protocols_command(catalog: str | None, as_json: bool) -> None:
+    """A protocol is a file that says what a run measures and how: `deadheat run --protocol NAME`.
+
+    \b
+    Examples:
+      deadheat protocols
+      deadheat plan --protocol quick go-gin          what a run of one would do
+    """
+    root = find_root(catalog)
+    protocols = [load_protocol(root, name) for name in protocol_names(root)]
+    if as_json:
+        echo_json([protocol.model_dump() for protocol in protocols])
+        return
+    for protocol in protocols:
+        echo(f"{protocol.name:15} {escaped(protocol.about)}")

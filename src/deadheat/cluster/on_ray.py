@@ -17,7 +17,7 @@ from typing import Any
 
 from deadheat import __version__
 from deadheat.cluster.race import Ending
-from deadheat.cluster.record import ClusterHost, HostPair
+from deadheat.cluster.result import ClusterHost, HostPair
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.store import Store
 from deadheat.store.bundle import export_run
@@ -64,7 +64,7 @@ class Worker:
             command = ["run", *words, "--store", str(store), "-o", str(Path(folder) / "run.md")]
             self.ray_share()
             completed = subprocess.run(
-                [sys.executable, "-m", "deadheat.cli.tied", str(os.getpid()), *command],
+                [sys.executable, "-m", "deadheat.cli.cluster", str(os.getpid()), *command],
                 env={k: v for k, v in os.environ.items() if not k.startswith("RAY_")},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.campaign.estimate import Estimate, estimate
+from deadheat.campaign.schedule import Estimate, estimate
 from deadheat.catalog import Selection
 from deadheat.cluster.race import jobs_of
 from deadheat.protocol import Settle, SliceProtocol, amend

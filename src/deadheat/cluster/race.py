@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from deadheat.cluster.record import (
+from deadheat.cluster.result import (
     ClusterRecord,
     ClusterRun,
     HostPair,
+    measured_names,
     write_record,
 )
-from deadheat.cluster.result import measured_names
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
 

@@ -19,7 +19,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import close_load, load_slice, open_load
 from deadheat.measure.trial import load_spec
-from deadheat.measure.warm_instance import EnteredContender
+from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.store import BuildFacts

@@ -1,25 +1,28 @@
-"""The hosts of a run, this machine or others over ssh, and the world that is set up on them."""
+"""The hosts of a measurement, the link between two of them, and how quiet they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deadheat import numbers
 from deadheat.build.leftovers import DISK_FREE_BYTES_MIN, in_use, make_room
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.home import home
-from deadheat.host import HostError, Limits, ProcessSpec
+from deadheat.host import Host, HostError, Limits, ProcessSpec
 from deadheat.host.agent_host import AgentHost
+from deadheat.host.cpu_time import Quietness, read_quietness
 from deadheat.host.fingerprint import Interface, LinkSpeed
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost, host_name
-from deadheat.load import Engine, generator, generator_version
+from deadheat.load import Engine, LoadResult, LoadSpec, generator, generator_version
 from deadheat.load.engine import send_engine
 from deadheat.measure.certificates import Certificates, certificates
 from deadheat.measure.database import Database
 from deadheat.measure.lifecycle import is_taken
-from deadheat.measure.link import measure_link
-from deadheat.measure.world import Link, LoadSide, World, cpus_of_load, split_cpus
+from deadheat.measure.load_process import load_once
+from deadheat.measure.world import Link, LoadSide, World, by_role, cpus_of_load, split_cpus
+from deadheat.output import echo
 
 HERE = "."  # this machine, as --load-host
 BOOT_ID_S = 10.0
@@ -314,3 +317,127 @@ def _local_host(limits: Limits | None, isolate: bool, containers: bool) -> Local
         return LocalHost("cgroup-v2", limits, isolate)
     except HostError:
         return LocalHost("subreaper", limits, isolate)
+
+
+ROUND_TRIPS_S = 0.3
+BANDWIDTH_S = 0.5
+BANDWIDTH_CONNECTIONS = 4
+BODY_BYTES = 60_000
+READY_S = 5.0
+PROBE_S = 1.0
+PROBE_INTERVAL_S = 0.05
+STOP_S = 2.0
+REQUEST = b"GET / HTTP/1.1\r\nHost: deadheat\r\nConnection: close\r\n\r\n"
+
+
+def measure_link(world: World) -> Link:
+    """Load the null server over the link. Raises `DeadheatError` if a load host gets no answer.
+
+    It takes about a second. Several load hosts load it together; the round trip is then the mean
+    (harmonic) of theirs.
+    """
+    sides = world.loads
+    # Of one connection on each load host.
+    spec = LoadSpec("", len(sides), ROUND_TRIPS_S, timeout_s=2.0)
+    small = load_null_server(world, "", spec)
+    body, connections = "x" * BODY_BYTES, BANDWIDTH_CONNECTIONS * len(sides)
+    large = load_null_server(world, body, LoadSpec("", connections, BANDWIDTH_S, timeout_s=2.0))
+    late = {name for name in large.errors if name.startswith("timeout")}  # its bytes count
+    if small.errors_total or not small.requests_ok or not large.bytes_in or {*large.errors} - late:
+        failed = ", ".join(filter(None, (small.errors_text, large.errors_text)))
+        raise DeadheatError(
+            f"the link to {world.server_address} is too slow or lossy to be measured: "
+            f"{failed or 'no answer'}",
+            f"try: ping {world.server_address} on the load host",
+        )
+    return Link(
+        round_trip_us=round(1e6 * small.elapsed_s * len(sides) / small.requests_ok, 1),
+        bytes_per_s=round(large.bytes_in / large.elapsed_s, 1),
+    )
+
+
+def load_null_server(world: World, body: str, spec: LoadSpec) -> LoadResult:
+    """Load a null server that answers with `body`, or its own; `spec` says how, not where."""
+    host, address = world.server_host, world.server_address
+    port = host.free_port()
+    command = world.server_engine.null_server(str(port), 0, address)
+    if body:
+        command += ["--null-body", body]
+    server = host.start(ProcessSpec(command), str(world.logs / f"link-{port}.log"))
+    try:
+        for side in world.loads:
+            _require_answer(side.host, world.server_address, port)
+        url = f"http://{address}:{port}/"
+        loaded = LoadSpec(url, spec.connections, spec.duration_s, timeout_s=spec.timeout_s)
+        return load_once(world, loaded)
+    finally:
+        host.stop(server, "SIGTERM", STOP_S)
+
+
+def _require_answer(host: Host, address: str, port: int) -> None:
+    """Wait until the null server answers a load host."""
+    begun_s = host.now_s()
+    while True:
+        try:
+            host.exchange((address, port), REQUEST, PROBE_S, PROBE_S)
+            return
+        except HostError as error:
+            if host.now_s() - begun_s > READY_S:
+                raise DeadheatError(
+                    f"the load host does not reach a server on the server host: {error}",
+                    "open ports 10000 to 65535 in the firewall there, or give another address: "
+                    "--server-address ADDRESS",
+                ) from error
+            host.sleep(PROBE_INTERVAL_S)
+
+
+BETWEEN_READINGS_S = 4.0
+HINT = "end other programs (`top -o %CPU` lists them), or use --wait-quiet=DURATION"
+
+
+def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool] | None) -> None:
+    """Say how quiet the machine is; wait up to `wait_s` for it, or let `ask` decide.
+
+    Raises `Unmeasurable` if it stays busy for `wait_s`, or if the answer is no. Without either, a
+    busy machine is a warning, and the gates judge each trial.
+    """
+    if world.beside:
+        cpus = (*world.server_cpus, *world.load.cpus)
+        _require_quiet(world.server_host, cpus, wait_s, ask, "")
+        return
+    _require_quiet(world.server_host, world.server_cpus, wait_s, ask, "server host: ")
+    for role, side in by_role(world.loads).items():
+        _require_quiet(side.host, side.cpus, wait_s, ask, role.replace("load", "load host") + ": ")
+
+
+def _require_quiet(
+    host: Host,
+    cpus: tuple[int, ...],
+    wait_s: float | None,
+    ask: Callable[[str], bool] | None,
+    role: str,
+) -> None:
+    reading = read_quietness(host, cpus)
+    if reading is not None and reading.busy and wait_s is not None:
+        reading = _wait(host, cpus, wait_s, reading)
+    if reading is None:
+        return
+    echo(f"{role}{reading}", fg="yellow" if reading.busy else None, err=True)
+    if reading.busy and ask is not None and not ask("Measure anyway?"):
+        raise Unmeasurable("not measured: the machine is busy", HINT)
+
+
+def _wait(host: Host, cpus: tuple[int, ...], wait_s: float, reading: Quietness) -> Quietness | None:
+    """Read until the machine is quiet. Raises `Unmeasurable` if it does not get quiet in time."""
+    begun_s = host.now_s()
+    echo(f"{reading}; waiting up to {numbers.duration(wait_s)} until it is quiet", err=True)
+    latest: Quietness | None = reading
+    while latest is not None and latest.busy:
+        if host.now_s() - begun_s >= wait_s:
+            raise Unmeasurable(
+                f"--wait-quiet: after {numbers.duration(wait_s)} {latest}",
+                "end other programs (`top -o %CPU` lists them), or wait for longer",
+            )
+        host.sleep(BETWEEN_READINGS_S)
+        latest = read_quietness(host, cpus)
+    return latest

@@ -33,8 +33,7 @@ from deadheat.measure.load_process import (
 )
 from deadheat.measure.trial import load_spec, workload_of
 from deadheat.measure.verify import LEAST_DEADLINE_S, first_answer
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
-from deadheat.measure.warm_up import Load, Warmed, warm
+from deadheat.measure.warm_up import EnteredContender, Load, Warmed, WarmInstance, warm
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.warmup.warm_rule import Earlier, Reading

@@ -1,22 +1,33 @@
-"""Warm-up: load a fresh instance until it is steady, or say that it never was."""
+"""Warm-up: load a fresh instance until it is steady, or say that it never was; and what is then
+ready to be measured, a `WarmInstance`.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult, LoadSpec
-from deadheat.measure.lifecycle import Instance
-from deadheat.measure.load_process import load_once
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance, Workers
+from deadheat.measure.load_process import LoadProcess, load_once
 from deadheat.measure.trial import load_arguments, workload_of
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.warmup.steady import read
-from deadheat.stats.warmup.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warmup.warm_windows import ROUNDING_S, Windows
+from deadheat.stats.warmup.warm_rule import (
+    ROUNDING_S,
+    Compiler,
+    Earlier,
+    Reading,
+    Rule,
+    WarmVerdict,
+    Windows,
+)
+from deadheat.workload import Level
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
 CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or more
@@ -276,3 +287,41 @@ def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ..
 def _last(windows: tuple[float, ...]) -> float:
     tail = sorted(windows[-5:])
     return tail[len(tail) // 2] if tail else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredContender:
+    """A contender with its row in the store."""
+
+    contender: Contender
+    contender_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarmInstance:
+    """A verified, warm and frozen instance, with its row in the store.
+
+    `loads` maps a level to the resident load process that keeps its connections open; it is empty
+    where the protocol has no slices. A control has one process for all workloads. `took_s` is what
+    starting and warming took. `warmed` is the warm-up on the first workload of a contender;
+    `warmed_later` has those on the others, by workload.
+    """
+
+    entered: EnteredContender
+    instance: Instance
+    instance_id: int
+    warmed: Warmed
+    invocation: int = 1
+    loads: Mapping[Level, LoadProcess] = field(default_factory=dict)
+    took_s: float = 0.0
+    workers: Workers | None = None  # None: it is not ours
+    warmed_later: Mapping[str, Warmed] = field(default_factory=dict)
+    database: str | None = None  # the process of the workload's database
+
+    @property
+    def name(self) -> str:
+        return self.entered.contender.name
+
+    def warmed_on(self, workload: str) -> Warmed:
+        """Its warm-up on a workload."""
+        return self.warmed_later.get(workload, self.warmed)

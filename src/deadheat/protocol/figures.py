@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deadheat.catalog import layered, layered_names
 from deadheat.errors import UsageFault
-from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import read_bytes
 
 BYTES_MAX = 4 << 20
 REQUIRED = ("row", "connections", "rate_per_s", "precision", "source")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deadheat.cluster.result import pair_run
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Standing, analyze
 from deadheat.report.findings.footprint import memory_meaning

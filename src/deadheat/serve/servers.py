@@ -14,7 +14,7 @@ from deadheat.errors import StoreError
 from deadheat.foreign_text import one_line, printable
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import wording
-from deadheat.report.formats.raw import raw_text
+from deadheat.report.model.evidence import raw_text
 from deadheat.serve.edition import ServerFacts
 from deadheat.serve.entries import Figures, Meeting
 from deadheat.serve.markup import (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from deadheat.errors import StoreError
-from deadheat.store.conclusion import ImportedFrom
+from deadheat.store.json_columns import ImportedFrom
 from deadheat.store.listing import run_ids
 from deadheat.store.schema import has_our_content, is_store
 from deadheat.store.store import Store

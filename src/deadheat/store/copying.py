@@ -8,8 +8,14 @@ from typing import Any
 
 from deadheat.foreign_text import masked, without_secrets
 from deadheat.inflate import parse
-from deadheat.store.conclusion import Conclusion, ImportedFrom
-from deadheat.store.parsing import decoded, masked_manifest, masked_protocol, parsed
+from deadheat.store.json_columns import (
+    Conclusion,
+    ImportedFrom,
+    decoded,
+    masked_manifest,
+    masked_protocol,
+    parsed,
+)
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
 

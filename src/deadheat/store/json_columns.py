@@ -1,17 +1,87 @@
 """What columns of JSON hold, as frozen values: how a server behaves, warmed up and ended, and what
-a trial measured beside the columns of its row.
+a trial measured beside the columns of its row; and why a run ended.
 
 A key that the writer did not know yet is None; `as_stored` leaves it out, and keeps keys that are
 unknown here.
 """
 
+import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from deadheat.catalog import faults_text
+from deadheat.catalog.manifest import Strict
+from deadheat.errors import StoreError
+from deadheat.foreign_text import masked, without_secrets
+from deadheat.inflate import parse
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.ranks import Decided
+
+Raw = TypeVar("Raw")
+Value = TypeVar("Value")
+
+
+def decoded(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: str) -> Value:
+    """The decoded column. Raises `StoreError` that names the run and the field."""
+    try:
+        return decode(raw)
+    except ValueError as error:
+        raise StoreError(
+            f"run {run_id}: {field_name} cannot be read: {error}",
+            "the store or bundle is damaged, or was not written by deadheat",
+        ) from error
+
+
+def parsed(validate: Callable[[Any], Value], text: str, run_id: str, field_name: str) -> Value:
+    """The column as a frozen value. Raises `StoreError`, also for what another version wrote."""
+    values = decoded(parse, text, run_id, field_name)
+    try:
+        return validate(values)
+    except ValueError as error:
+        what = faults_text(error, values) if isinstance(error, ValidationError) else error
+        raise StoreError(
+            f"run {run_id}: {field_name} cannot be read: {what}",
+            "the store or bundle is damaged, or another version of deadheat wrote it",
+        ) from error
+
+
+def masked_protocol(values: Any, secrets: frozenset[str]) -> Any:
+    """The JSON of a protocol with `***` for passwords in the headers and bodies of requests.
+
+    Not elsewhere: a password may be any word, such as the name of a key.
+    """
+    workloads = values.get("workloads") if secrets and isinstance(values, dict) else None
+    if not isinstance(workloads, list):
+        return values
+    text = json.loads(json.dumps(values))
+    requests = [
+        each
+        for workload in text["workloads"]
+        if isinstance(workload, dict) and isinstance(workload.get("requests"), list)
+        for each in workload["requests"]
+        if isinstance(each, dict)
+    ]
+    for request in requests:
+        if isinstance(request.get("headers"), dict):
+            headers = request["headers"].items()
+            request["headers"] = {name: masked(str(value), secrets) for name, value in headers}
+        if isinstance(request.get("body"), str):
+            request["body"] = masked(request["body"], secrets)
+    return text
+
+
+def masked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a contender, with `***` for passwords in its start command."""
+    command = manifest.get("command")
+    if not isinstance(command, list):
+        return dict(manifest)
+    return {**manifest, "command": [*without_secrets([str(word) for word in command])[0]]}
+
 
 Known = Annotated[float | None, Field(allow_inf_nan=False)]
 Number = int | float | None
@@ -229,3 +299,110 @@ class TrialResult(StoredJson):
     cpu_burnt_s: float | None = None
     burnt_for_s: float | None = None
     idle: bool | None = None
+
+
+class Resumption(Strict):
+    """The run went on after `paused_s`. The last three are those of an extension.
+
+    `look` is the last look before, `share` what it spent of the error, and `until_s` when the
+    extension of `more_s` ends, in the time of the race.
+    """
+
+    at: Annotated[AwareDatetime, Field(strict=False)]
+    trials: int  # before it
+    paused_s: float
+    look: int | None = None
+    more_s: float | None = None
+    until_s: float | None = None
+    share: float | None = None
+
+
+class DecidedPair(Strict):
+    """What an earlier look decided about two contenders at a level."""
+
+    workload: str
+    connections: int
+    faster: str
+    slower: str
+    verdict: Annotated[Verdict, Field(strict=False)]
+
+
+class Capacity(Strict):
+    """`rate_per_s` is the highest rate that held, or 0; `above_per_s` the lowest that failed."""
+
+    name: str
+    rate_per_s: float
+    above_per_s: float | None
+    trials: int
+    trouble: str | None
+
+
+class BuildFacts(Strict):
+    """Of a contender's build: the size of its folder, and the packages that lock files name."""
+
+    size_bytes: int | None = None
+    dependencies: int | None = None
+
+
+class ImportedFrom(Strict):
+    """When the run was imported, and the name of the bundle."""
+
+    at: str
+    bundle: str
+
+
+class Conclusion(Strict):
+    """All that is known of a run's end. A run under way has what is known from its start."""
+
+    why: str | None = None
+    share: float | None = None  # of the error, spent by its look; None: that was no declared one
+    look: int | None = None
+    race_s: float | None = None  # without builds, and without what was measured after the race
+    decided: Annotated[tuple[DecidedPair, ...], Field(strict=False)] = ()  # by earlier looks
+    resumed: Annotated[tuple[Resumption, ...], Field(strict=False)] = ()
+    missing: dict[str, str] = Field(default={})  # published row -> why none ran
+    remarks: Annotated[tuple[str, ...], Field(strict=False)] = ()  # how a replay was fitted
+    slo: str | None = None  # of a search for capacity
+    capacities: Annotated[tuple[Capacity, ...], Field(strict=False)] = ()
+    imported: ImportedFrom | None = None
+    folder: str | None = None  # where its command was given; a copy of the run does not have it
+    builds: dict[str, BuildFacts] = Field(default={})  # by contender
+
+    @property
+    def share_of_error(self) -> float:
+        """What the intervals may spend: all of it if no declared look was taken."""
+        return 1.0 if self.share is None else self.share
+
+    @property
+    def extensions(self) -> tuple[Resumption, ...]:
+        return tuple(each for each in self.resumed if each.more_s is not None)
+
+    @property
+    def paused_s(self) -> float:
+        """How long the run was not under way before it was resumed, in all."""
+        return sum(each.paused_s for each in self.resumed)
+
+    @property
+    def last_look(self) -> int | None:
+        """The last look that the run or an earlier part of it took."""
+        looks = (self.look, *(each.look for each in self.resumed))
+        return max((look for look in looks if look is not None), default=None)
+
+    def decided_at(self, workload: str, connections: int) -> Decided:
+        """The verdicts of earlier looks at a level, which hold on."""
+        return {
+            (pair.faster, pair.slower): pair.verdict
+            for pair in self.decided
+            if (pair.workload, pair.connections) == (workload, connections)
+        }
+
+    def changed(self, **values: Any) -> Self:
+        return self.model_copy(update=values)
+
+    def without_end(self) -> Self:
+        """What is left when the run is resumed."""
+        return self.changed(why=None, share=None, look=None, race_s=None, decided=())
+
+    def to_text(self) -> str:
+        """As JSON, without what is not known."""
+        return json.dumps(self.model_dump(mode="json", exclude_defaults=True))

@@ -1,19 +1,25 @@
-"""What a list of runs shows: queries over many runs that read none of them whole."""
+"""What a list of runs shows: queries over many runs that read none of them whole.
+
+Also how a printed command names a run, and which runs can be deleted.
+"""
 
 import datetime
+import shlex
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.errors import StoreError
+from deadheat.home import home
 from deadheat.inflate import parse
 from deadheat.protocol import StoredProtocol, protocol_of
-from deadheat.store.parsing import parsed
-from deadheat.store.records import POOLED_GATES
-from deadheat.store.store import Store
-from deadheat.store.writer import run_state
+from deadheat.store.copying import BELONGS
+from deadheat.store.json_columns import parsed
+from deadheat.store.rows import POOLED_GATES
+from deadheat.store.store import Store, run_state
 from deadheat.workload import over
 
 VALID = f"""trial.state = 'ok' AND NOT EXISTS (
@@ -239,3 +245,56 @@ def _name(row: Mapping[str, Any]) -> str:
         return ", ".join([protocol["name"], *(each["name"] for each in protocol["workloads"])])
     except (ValueError, LookupError, TypeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error
+
+
+SHARED = ("build", "calibration")  # other runs may refer to them
+ENDED = ("complete", "interrupted", "failed", "lost")
+UNUSED_BUILDS = """
+    DELETE FROM build
+    WHERE id NOT IN (SELECT build_id FROM contender WHERE build_id IS NOT NULL)
+"""
+SIZE = """
+    SELECT (SELECT coalesce(sum(length(rows)), 0) FROM series WHERE trial_id = trial.id)
+         + (SELECT coalesce(sum(length(hdr_v2_base64)), 0) FROM histogram
+            WHERE trial_id = trial.id)
+         + length(stdout) + length(stderr) + length(result) + length(command) AS size_bytes
+    FROM trial WHERE run_id = ?
+"""
+
+
+def ended_before(store: Store, moment: datetime.datetime) -> list[RunSummary]:
+    """The runs that began before `moment` and are over, the newest first."""
+    return [run for run in run_summaries(store) if run.started_at < moment and run.state in ENDED]
+
+
+def size_bytes(store: Store, run_id: str) -> int:
+    """About what the trials of a run take in the store."""
+    return sum(int(row["size_bytes"] or 0) for row in store.rows(SIZE, run_id))
+
+
+def delete_runs(store: Store, run_ids: Sequence[str]) -> None:
+    """Delete the runs, and give their space back to the file system.
+
+    Calibrations stay. Raises `StoreError` if the store cannot be written; then no run is deleted.
+    """
+    with store._commit() as connection:
+        for run_id in run_ids:
+            for table in reversed(BELONGS):
+                if table not in SHARED:
+                    delete = f"DELETE FROM {table} WHERE {BELONGS[table]}"
+                    connection.execute(delete, {"run": run_id})
+        connection.execute(UNUSED_BUILDS)
+    with store._commit() as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def short_id(run_id: str) -> str:
+    """The last part of an id, which commands accept as RUN."""
+    return run_id.rpartition("-")[2]
+
+
+def run_argument(run_id: str, path: Path) -> str:
+    """The end of the id, and --store unless `path` is the default store."""
+    default = path.absolute() == (home() / "runs.sqlite").absolute()
+    return short_id(run_id) + ("" if default else f" --store {shlex.quote(str(path))}")

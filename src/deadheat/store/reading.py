@@ -15,17 +15,20 @@ from deadheat.foreign_text import masked, without_secrets
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 from deadheat.protocol import StoredProtocol, protocol_of
-from deadheat.store.conclusion import Conclusion
 from deadheat.store.json_columns import (
     Behavior,
     CalibrationResult,
+    Conclusion,
     StoredEnding,
     StoredJson,
     WarmUp,
+    decoded,
+    masked_manifest,
+    masked_protocol,
+    parsed,
 )
-from deadheat.store.parsing import decoded, masked_manifest, masked_protocol, parsed
-from deadheat.store.records import Gate
 from deadheat.store.rows import (
+    Gate,
     StoredBuild,
     StoredCalibration,
     StoredContender,
@@ -36,8 +39,7 @@ from deadheat.store.rows import (
     unpacked,
 )
 from deadheat.store.slices import PackedSlices
-from deadheat.store.store import Store
-from deadheat.store.writer import run_state
+from deadheat.store.store import Store, run_state
 
 Shape = TypeVar("Shape", StoredContender, StoredInstance, StoredBuild)
 JSON_COLUMNS: Mapping[str, type[StoredJson]] = {

@@ -15,9 +15,8 @@ from pydantic import ConfigDict, FailFast, Field, TypeAdapter, ValidationError
 
 from deadheat.catalog import faults_text
 from deadheat.inflate import inflate, parse, require_bounded
-from deadheat.stats.model.slice_columns import SliceColumns
-from deadheat.stats.model.slices import Indices
-from deadheat.store.parsing import decoded
+from deadheat.stats.model.slices import Indices, SliceColumns
+from deadheat.store.json_columns import decoded
 
 
 def _is_unknown(figure: float | None) -> bool:

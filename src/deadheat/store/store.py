@@ -1,4 +1,6 @@
-"""`Store`: one SQLite file with every run. Each trial is committed when it ends."""
+"""`Store`: one SQLite file with every run. Each trial is committed when it ends. `Writer` is the
+process that writes a run and has to end it.
+"""
 
 import datetime
 import fcntl
@@ -9,18 +11,18 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.protocol import StoredProtocol
-from deadheat.store.conclusion import Conclusion, ImportedFrom
 from deadheat.store.copying import copy_run
-from deadheat.store.records import TrialRecord
+from deadheat.store.json_columns import Conclusion, ImportedFrom
+from deadheat.store.rows import TrialRecord
 from deadheat.store.schema import create, is_store
 from deadheat.store.slices import slices_json
-from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
 
@@ -314,3 +316,58 @@ def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
         name: json.dumps(value) if isinstance(value, dict | list | tuple) else value
         for name, value in values.items()
     }
+
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+PID_NAMESPACE = Path("/proc/self/ns/pid")
+STATES = {"alive": "running", "gone": "lost", "unknown": "unended"}  # of a run without an end
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A process. Its start tells it from a later process with the same number.
+
+    `start_ticks` is field 22 of /proc/PID/stat (proc(5)), counted since the machine started.
+    """
+
+    boot_id: str
+    pid_namespace: str
+    pid: int
+    start_ticks: int
+
+    @classmethod
+    def this_process(cls) -> Self:
+        pid = os.getpid()
+        return cls(*_here(), pid, _start_ticks(pid) or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def state(self) -> Literal["alive", "gone", "unknown"]:
+        """`unknown` if its number means nothing here: another machine, boot or container."""
+        if (self.boot_id, self.pid_namespace) != _here():
+            return "unknown"
+        return "alive" if _start_ticks(self.pid) == self.start_ticks else "gone"
+
+
+def run_state(state: str, writer: str) -> str:
+    """A run's state from its columns `state` and `writer`.
+
+    A run that is stored as `running` is `lost` if its process is gone, and `unended` if that
+    process cannot be seen from here.
+    """
+    return STATES[Writer(**json.loads(writer)).state()] if state == "running" else state
+
+
+def _here() -> tuple[str, str]:
+    return BOOT_ID.read_text(encoding="ascii").strip(), str(PID_NAMESPACE.readlink())
+
+
+def _start_ticks(pid: int) -> int | None:
+    """None for a process that has ended, or is a zombie. Its name may hold any character."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])

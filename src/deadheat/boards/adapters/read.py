@@ -8,7 +8,7 @@ from deadheat.boards.adapters import httparena, plain_csv, techempower, the_benc
 from deadheat.boards.adapters.values import MEASUREMENTS_MAX, Value, name_of
 from deadheat.boards.model import LiveBoard, Measurement, in_order
 from deadheat.errors import DeadheatError
-from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import read_bytes
 from deadheat.inflate import TEXT_BYTES_MAX, parse
 
 FORMATS = (

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from deadheat.boards.checks.finding import finding_of
 from deadheat.boards.checks.repeats import Noise, noises_of, repeats_of
 from deadheat.boards.model import LiveBoard, Table
-from deadheat.boards.readings import BoardFinding, Figure, rounded
+from deadheat.boards.readings import BoardFinding, Figure, finding_of, rounded
 from deadheat.errors import DeadheatError
-from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import read_bytes
 from deadheat.stats.agreement import tau_b, tau_interval
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.ranks import Ranking

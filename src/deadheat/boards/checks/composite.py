@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from deadheat.boards.checks.finding import ROWS_MAX
 from deadheat.boards.checks.repeats import DRAWS, SEED, Noise
 from deadheat.boards.model import LiveBoard
-from deadheat.boards.readings import BoardFinding, rounded
+from deadheat.boards.readings import ROWS_MAX, BoardFinding, rounded
 from deadheat.stats.agreement import tau_b
 from deadheat.stats.distributions import Floats
 

@@ -3,9 +3,8 @@
 import statistics
 from itertools import pairwise
 
-from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table
-from deadheat.boards.readings import BoardFinding, Figure, rounded
+from deadheat.boards.readings import ROWS_MAX, BoardFinding, Figure, finding_of, rounded
 
 FAILED_SHARE = 1e-3
 EXPECTED_MIN = 1e-9  # requests

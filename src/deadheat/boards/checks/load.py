@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table
-from deadheat.boards.readings import BoardFinding, RatePicture, rounded
+from deadheat.boards.readings import ROWS_MAX, BoardFinding, RatePicture, finding_of, rounded
 from deadheat.stats.distributions import Floats
 
 # Requests under way, as connections / (rate x latency), that a whole profile and a row may have.

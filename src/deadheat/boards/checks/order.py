@@ -5,10 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.checks.repeats import Noise
 from deadheat.boards.model import LiveBoard, Table, days_between
-from deadheat.boards.readings import BoardFinding, PlacedEntry, RankPicture, rounded
+from deadheat.boards.readings import (
+    ROWS_MAX,
+    BoardFinding,
+    PlacedEntry,
+    RankPicture,
+    finding_of,
+    rounded,
+)
 from deadheat.stats.agreement import tau_b, tau_interval
 
 PICTURED = 50

@@ -13,9 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.boards.checks.finding import ROWS_MAX, finding_of
 from deadheat.boards.model import LiveBoard, Measurement, Table, days_between
-from deadheat.boards.readings import BoardFinding, RepeatPicture, rounded
+from deadheat.boards.readings import ROWS_MAX, BoardFinding, RepeatPicture, finding_of, rounded
 from deadheat.stats.distributions import Floats
 
 SHIFT_MIN = 20

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deadheat.measure.gates.evidence import at_most
 from deadheat.measure.gates.judge import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.store import Gate, TrialRecord
-from deadheat.store.records import POOLED_GATES
+from deadheat.store.rows import POOLED_GATES
 
 # Of the CPUs that the server can use. The kernel does not count interrupts as CPU time of a server:
 # servers that were the only limit were seen at 0.94.

@@ -19,9 +19,8 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking.change import asking_slower
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
-from deadheat.stats.ranking.pairs import PairFits, fit_pairs
+from deadheat.stats.ranking.pairs import PairFits, Place, fit_pairs, rankable, rate_matrix
 from deadheat.stats.ranking.ranks import Decided, Ranking, Row, rank, without_interval
-from deadheat.stats.ranking.rate_matrix import Place, rankable, rate_matrix
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.workload import Level
 

@@ -1,8 +1,9 @@
-"""A race at common offered rates: what the same traffic costs each server, and how long it waits.
+"""Offered rates: what the same traffic costs each server and how long it waits, in a race at common
+rates; and the highest rate that holds an objective, in a search.
 
-Both are ranked as rates are: requests per second of CPU time, and 1 / p99, over the trials of each
-block (`stats.ranking.rank`). Servers of one run differ in what they hold, so each rate has a
-ranking of its own, over those that hold it.
+In a race, both are ranked as rates are: requests per second of CPU time, and 1 / p99, over the
+trials of each block (`stats.ranking.rank`). Servers of one run differ in what they hold, so each
+rate has a ranking of its own, over those that hold it.
 """
 
 import math
@@ -12,14 +13,105 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deadheat import numbers
+from deadheat.campaign.capacity import SERVER_GATES
 from deadheat.campaign.past import COMMON_RATE
 from deadheat.protocol import RateProtocol
 from deadheat.report.findings.analysis import Statement, place_of, shown_name
 from deadheat.report.findings.next_step import BUDGET_S, MINUTE_S, reasonable_s, run_anew
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.pairs import Place, rankable, rate_matrix
 from deadheat.stats.ranking.ranks import Pair, Ranking, Row, rank, without_interval
-from deadheat.stats.ranking.rate_matrix import Place, rankable, rate_matrix
+from deadheat.store import Capacity
+
+MEMORY_UNIT_BYTES = 100 * numbers.MIB
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """The result of the search for one contender, and what the rate costs.
+
+    `cpus` is the number of CPUs that the server was given. Memory is the peak over all trials of
+    the search; CPU time per request is from the trials at the rate that held.
+    """
+
+    capacity: Capacity
+    cpus: int
+    memory_peak_bytes: int | None
+    server_cpu_us_per_request: float | None
+    disturbed: bool  # every trial at `above_per_s` was, so the server may hold more
+
+    @property
+    def rate_per_s_per_cpu(self) -> float | None:
+        rate_per_s = self.capacity.rate_per_s
+        return rate_per_s / self.cpus if self.cpus and rate_per_s else None
+
+    @property
+    def rate_per_s_per_100_mib(self) -> float | None:
+        peak_bytes, rate_per_s = self.memory_peak_bytes, self.capacity.rate_per_s
+        return rate_per_s * MEMORY_UNIT_BYTES / peak_bytes if peak_bytes and rate_per_s else None
+
+
+def capacities(view: RunView) -> tuple[CapacityResult, ...]:
+    """In the order of the searches; empty if the run has none."""
+    contenders = {contender.name: contender for contender in view.contenders}
+    return tuple(
+        _result(contenders[capacity.name], capacity, view.server_cpus)
+        for capacity in view.conclusion.capacities
+    )
+
+
+def _result(contender: ContenderView, capacity: Capacity, cpus: int) -> CapacityResult:
+    held = _cell_at(contender, capacity.rate_per_s)
+    above = _cell_at(contender, capacity.above_per_s)
+    return CapacityResult(
+        capacity=capacity,
+        cpus=cpus,
+        memory_peak_bytes=contender.memory_peak_bytes,
+        server_cpu_us_per_request=held.server_cpu_us_per_request if held else None,
+        disturbed=above is not None and all(map(_disturbed, above.trials)),
+    )
+
+
+def _cell_at(contender: ContenderView, rate_per_s: float | None) -> OfferedCell | None:
+    if not rate_per_s:
+        return None
+    cells = (c for c in contender.offered if math.isclose(c.offered_rate_per_s, rate_per_s))
+    return next(cells, None)
+
+
+def _disturbed(trial: TrialView) -> bool:
+    """Whether a gate failed that does not judge the server."""
+    return any(gate.code not in SERVER_GATES for gate in trial.gates_failed)
+
+
+def objective(view: RunView) -> str:
+    """The objective as the user wrote it, such as `p99=10ms`."""
+    return view.conclusion.slo or "the objective"
+
+
+def capacity_statements(view: RunView) -> Iterator[Statement]:
+    for result in capacities(view):
+        text = capacity_text(result.capacity, objective(view), result.disturbed)
+        yield Statement("capacity", f"{result.capacity.name}: {text}")
+
+
+def capacity_text(capacity: Capacity, slo: str, disturbed: bool = False) -> str:
+    """`8,951 requests/s held p99=10ms; 9,065 did not`.
+
+    `disturbed` says that the machine disturbed every trial at the rate that did not hold.
+    """
+    if capacity.trials == 0:
+        return f"not measured: {capacity.trouble}"
+    trouble = f"; {capacity.trouble}" if capacity.trouble else ""
+    above_per_s = capacity.above_per_s
+    if capacity.rate_per_s == 0:
+        lowest = "" if above_per_s is None else f", not even {numbers.rate(above_per_s)} requests/s"
+        return f"no rate held {slo}{lowest}{trouble}"
+    above = "" if above_per_s is None else f"; {numbers.rate(above_per_s)} did not"
+    more = ", but the machine disturbed those trials: the server may hold more" if disturbed else ""
+    return f"{numbers.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"
+
 
 Measure = Literal["cost", "wait"]
 WORDS: Mapping[Measure, str] = {"cost": "CPU time per request", "wait": "p99 response time"}

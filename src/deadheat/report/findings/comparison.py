@@ -1,12 +1,16 @@
 """Two runs compared, or two contenders of one run: lines of text, and data.
 
+Two runs may differ because they were made differently: in machine, versions, protocol, contenders.
+
 Rates beside a ratio are of the same trials, and means whose ratio is near the printed one: a median
 beside a ratio of geometric means may contradict it, such as 4,708 and 5,045 beside 1.165.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,21 +19,17 @@ from deadheat import numbers
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
+from deadheat.protocol import StoredProtocol
 from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
-from deadheat.report.findings.environment import differences
-from deadheat.report.findings.footprint import (
-    FootprintChange,
-    footprint_changes,
-    memory_refusal,
-)
+from deadheat.report.findings.footprint import FootprintChange, footprint_changes, memory_refusal
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.change import UnpairedChange, change, relative_changes
 from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.pairs import rate_matrix
 from deadheat.stats.ranking.ranks import Pair
-from deadheat.stats.ranking.rate_matrix import rate_matrix
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24
@@ -396,3 +396,98 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+HASH_CHARS = 12
+PASSING = ("load_average",)  # changes from minute to minute; the gates watch it
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One item with its values in the first and in the second run."""
+
+    what: str
+    first: str
+    second: str
+
+
+def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
+    """Machine, versions, protocol and contenders, in this order."""
+    pairs = [
+        ("deadheat", first.deadheat_version, second.deadheat_version),
+        ("load generator", first.generator_version, second.generator_version),
+        *_hosts(first, second),
+        *_mappings("protocol", *(_without_workloads(view.protocol) for view in (first, second))),
+        *_workloads(first, second),
+        *_contenders(first, second),
+    ]
+    return tuple(
+        Difference(what, _shown(before), _shown(after))
+        for what, before, after in pairs
+        if before != after
+    )
+
+
+def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
+    hosts = [{host.role: host for host in view.hosts} for view in (first, second)]
+    for role in sorted(hosts[0].keys() & hosts[1].keys()):
+        before, after = (by_role[role] for by_role in hosts)
+        yield f"{role} CPUs", list(before.cpus), list(after.cpus)
+        if role == "server":
+            yield from _mappings(
+                "machine", before.fingerprint.to_json(), after.fingerprint.to_json()
+            )
+
+
+def _mappings(
+    name: str, first: Mapping[str, Any], second: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Every leaf that differs, by its path."""
+    for key in dict.fromkeys([*first, *second]):
+        before, after, path = first.get(key), second.get(key), f"{name} {key}"
+        if key in PASSING:
+            continue
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _mappings(path, before, after)
+        else:
+            yield path, before, after
+
+
+def _without_workloads(protocol: StoredProtocol) -> Mapping[str, Any]:
+    return protocol.model_dump(mode="json", exclude={"workloads"})
+
+
+def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
+    """Their names, and a hash of each that both have: its requests may have changed."""
+    yield "workloads", list(first.workloads), list(second.workloads)
+    hashes = [_hashes(view.protocol) for view in (first, second)]
+    for name in hashes[0].keys() & hashes[1].keys():
+        yield f"workload {name}", hashes[0][name], hashes[1][name]
+
+
+def _hashes(protocol: StoredProtocol) -> dict[str, str]:
+    return {
+        each.name: hashlib.sha256(
+            json.dumps(each.model_dump(), sort_keys=True).encode()
+        ).hexdigest()[:HASH_CHARS]
+        for each in protocol.workloads
+    }
+
+
+def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
+    others = {contender.name: contender for contender in second.contenders}
+    for contender in first.contenders:
+        other = others.pop(contender.name, None)
+        if other is None:
+            yield contender.name, "present", "absent"
+            continue
+        yield f"{contender.name} version", contender.version, other.version
+        yield f"{contender.name} workers", contender.workers, other.workers
+        if contender.build and other.build:
+            yield f"{contender.name} build", contender.build.key, other.build.key
+    yield from ((name, "absent", "present") for name in others)
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return one_line(text, 60)

@@ -17,8 +17,7 @@ from deadheat.report.findings.analysis import (
     at_least,
     shown_name,
 )
-from deadheat.report.findings.capacity import capacity_statements
-from deadheat.report.findings.common_rate import rate_answer, rate_statements
+from deadheat.report.findings.common_rate import capacity_statements, rate_answer, rate_statements
 from deadheat.report.findings.footprint import footprint_answer
 from deadheat.report.findings.next_step import reasonable_s, remaining, time_text, too_close
 from deadheat.report.findings.precision import (

@@ -13,7 +13,7 @@ from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.stats.ranking.ranks import Pair
-from deadheat.store.run_argument import short_id
+from deadheat.store.listing import short_id
 from deadheat.workload import parts_of
 
 HOUR_S = 3600.0

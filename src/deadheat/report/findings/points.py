@@ -8,9 +8,13 @@ from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, at_least, shown_name
-from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
-from deadheat.report.findings.common_rate import open_command, rate_statements, without_intervals
+from deadheat.report.findings.common_rate import (
+    capacity_statements,
+    open_command,
+    rate_statements,
+    without_intervals,
+)
 from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.next_step import (
@@ -35,8 +39,8 @@ from deadheat.report.findings.precision import (
 )
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.pairs import PRECISION
 from deadheat.stats.ranking.ranks import Pair, Ranking
-from deadheat.stats.ranking.rate_matrix import PRECISION
 
 KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
 PAGE = "--format html -o page.html"

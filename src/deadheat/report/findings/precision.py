@@ -20,8 +20,8 @@ from deadheat.report.findings.analysis import (
     valid_rates,
 )
 from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.stats.ranking.pairs import PRECISION, half_width
 from deadheat.stats.ranking.ranks import Ranking
-from deadheat.stats.ranking.rate_matrix import PRECISION, half_width
 from deadheat.store.json_columns import CalibrationResult, FoundSlowdown
 
 FULL_SHARE = 0.85  # of a CPU counts as full: scheduling and the kernel take the rest

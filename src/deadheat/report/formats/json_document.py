@@ -10,9 +10,16 @@ from typing import Any, Literal, TypeVar
 from pydantic_core import PydanticSerializationError
 
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing, analyze
-from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
-from deadheat.report.findings.common_rate import WORDS, Measure, RateStanding, rate_levels
+from deadheat.report.findings.common_rate import (
+    WORDS,
+    CapacityResult,
+    Measure,
+    RateStanding,
+    capacities,
+    objective,
+    rate_levels,
+)
 from deadheat.report.findings.conclusion import answer, conclusions, trust
 from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.heading import heading, measured, method

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from deadheat import numbers
 from deadheat.foreign_text import escaped, one_line
 from deadheat.report.findings.analysis import Analysis, analyze
-from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
+from deadheat.report.findings.common_rate import objective
 from deadheat.report.findings.conclusion import answer, conclusions, difference
 from deadheat.report.findings.heading import command_line, heading, measured, method
 from deadheat.report.findings.next_step import Source

@@ -10,7 +10,7 @@ from deadheat import numbers
 from deadheat.campaign.past import COMMON_RATE
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
-from deadheat.report.findings.capacity import capacities
+from deadheat.report.findings.common_rate import capacities
 from deadheat.report.findings.pauses import MEANING, SIGN, pauses_at
 from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, Share

@@ -15,8 +15,8 @@ from deadheat.console import console as make_console
 from deadheat.console import fit
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
-from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import cautions, none_found
+from deadheat.report.findings.common_rate import objective
 from deadheat.report.findings.conclusion import answer, conclusions
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.heading import command_line, heading, measured

@@ -5,6 +5,7 @@ tool printed, published figures, defects, recoveries, and losses on a link.
 import datetime
 import functools
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from pydantic import NonNegativeInt
 
+from deadheat.foreign_text import one_line, printable
 from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.series import SHAPE, Finite
@@ -291,3 +293,19 @@ def _end(log: str) -> str:
     if len(log) <= LOG_MAX:
         return log
     return f"({len(log) - LOG_MAX:,} characters before this in the store)\n{log[-LOG_MAX:]}"
+
+
+def raw_text(raw: RawOutput) -> str:
+    """One trial: where it was, its command, and what it printed."""
+    return "\n".join(_lines(raw)) + "\n"
+
+
+def _lines(raw: RawOutput) -> Iterator[str]:
+    yield (
+        f"# start {raw.invocation}, block {raw.block}, {raw.connections:,} connections: the trial "
+        "nearest the median rate"
+    )
+    yield f"$ {one_line(shlex.join(raw.command), 2_000)}"
+    for printed in (raw.stdout, raw.stderr):
+        if printed.strip():
+            yield printable(printed).rstrip()

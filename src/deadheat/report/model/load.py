@@ -11,7 +11,7 @@ from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
 from deadheat.campaign.trials import HALF_LOAD
 from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
-from deadheat.host.machine import host_key
+from deadheat.host.doctor import host_key
 from deadheat.load.engine import HANDSHAKE
 from deadheat.report.model.evidence import (
     LinkLosses,

@@ -12,8 +12,7 @@ from deadheat import numbers
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.foreign_text import one_line
 from deadheat.store import Store
-from deadheat.store.listing import RunSummary, run_ids, run_summaries
-from deadheat.store.run_argument import short_id
+from deadheat.store.listing import RunSummary, run_ids, run_summaries, short_id
 
 NEAREST = 3
 NAMED = 4  # contenders of a run

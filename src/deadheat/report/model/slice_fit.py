@@ -12,8 +12,8 @@ from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
 from deadheat.stats.model.counted_slices import count_slices, slices_of
-from deadheat.stats.model.slice_columns import SliceColumns, modeled_names
 from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slices import SliceColumns, modeled_names
 from deadheat.store.slices import PackedSlices, StoredSlice, TrialSlices, columns_of, slices_json
 from deadheat.workload import parts_of
 

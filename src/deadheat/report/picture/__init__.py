@@ -7,8 +7,7 @@ from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars, draw_by_language, draw_profile
 from deadheat.report.picture.card import draw_badge, draw_card
-from deadheat.report.picture.curves import draw_decay, draw_latency
-from deadheat.report.picture.flame import draw_flame
+from deadheat.report.picture.curves import draw_decay, draw_flame, draw_latency
 from deadheat.report.picture.svg import png
 
 __all__ = ["NAMING", "PICTURES", "draw", "png"]

@@ -2,15 +2,23 @@
 
 Decay is the rate of each trial of a start, in percent of that start's first trial. Where controls
 ran in the same trials, what they explain is divided out.
+
+A flame graph, of what perf sampled of one contender, is drawn by inferno.
 """
 
 import math
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from deadheat import numbers
+from deadheat.errors import DeadheatError
+from deadheat.host import HostError, ProcessSpec
+from deadheat.host.local import LocalHost
 from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.explanation import contenders_of
 from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import svg
 from deadheat.report.picture.svg import with_footer
@@ -251,3 +259,33 @@ def _up_shares(shown: Sequence[Line]) -> Axis:
         scale=lambda share: share / most,
         ticks=[(float(share), str(share)) for share in range(0, int(most) + 1, 20)],
     )
+
+
+INFERNO = "inferno-flamegraph"
+DRAW_S = 60.0
+
+
+def draw_flame(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -> str | None:
+    """One SVG without anything from the network; None if perf sampled no such contender.
+
+    Without a name, that of the first contender. Raises `DeadheatError` without inferno.
+    """
+    sampled = {each.name: each for each in contenders_of(view) if each.stacks}
+    chosen = sampled.get(names[0]) if names else next(iter(sampled.values()), None)
+    if chosen is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder, LocalHost() as host:
+        path = Path(folder) / "stacks"
+        lines = [f"{stack} {samples}\n" for stack, samples in sorted(chosen.stacks.items())]
+        path.write_text("".join(lines), encoding="utf-8")
+        title = f"{chosen.name}: CPU samples under load, run {view.run_id}"
+        command = [INFERNO, "--title", title, "--hash", "--nametype", "Function:", str(path)]
+        try:
+            drawn = host.run(ProcessSpec(command), DRAW_S)
+        except HostError as error:
+            raise DeadheatError(
+                f"--picture flame: {INFERNO} is missing, which draws it", "cargo install inferno"
+            ) from error
+    if drawn.exit_code != 0:
+        raise DeadheatError(f"--picture flame: {INFERNO} failed: {drawn.stderr.strip()[-200:]}")
+    return drawn.stdout

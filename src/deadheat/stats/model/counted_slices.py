@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.model.slice_columns import SliceColumns
-from deadheat.stats.model.slices import Indices, SliceArrays
+from deadheat.stats.model.slices import Indices, SliceArrays, SliceColumns
 from deadheat.stats.warmup.settling import SLICES_MIN, Settling, settling
 
 

@@ -4,8 +4,15 @@ import math
 from dataclasses import replace
 
 from deadheat import numbers
-from deadheat.stats.warmup.warm_rule import Earlier, Reading, Rule, WarmVerdict
-from deadheat.stats.warmup.warm_windows import ROUNDING_S, Stretch, Windows
+from deadheat.stats.warmup.warm_rule import (
+    ROUNDING_S,
+    Earlier,
+    Reading,
+    Rule,
+    Stretch,
+    WarmVerdict,
+    Windows,
+)
 
 _COMPILER_LOOK_S = 0.5
 _KIND_TOLERANCE = 0.05
