@@ -158,6 +158,10 @@ LACKS = {
     "memory": ("raise MemoryError", "memory"),
     "memory of the kernel": ("raise OSError(errno.ENOMEM, 'x')", "memory"),
     "a thread": ('raise RuntimeError("can\'t start new thread")', "memory"),
+    "memory for a library": (
+        "raise ImportError('x.so: failed to map segment from shared object')",
+        "memory",
+    ),
     "descriptors": ("raise OSError(errno.EMFILE, 'x')", "file descriptor"),
     "a thread that cannot begin": (
         "threading.Thread._bootstrap_inner = fail; threading.Thread(target=print).start()",

@@ -169,7 +169,7 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.exit(ExitCode.OUTPUT_CLOSED)
-    except (OSError, MemoryError, RuntimeError) as error:
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
         words = shortage(error)
         if words is None and isinstance(error, OSError):
             words = (

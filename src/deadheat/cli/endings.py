@@ -57,7 +57,8 @@ def shortage(error: BaseException) -> tuple[str, str] | None:
     if isinstance(error, OSError):
         return SHORTAGES.get(error.errno or 0)
     no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
-    if not (no_thread or isinstance(error, MemoryError)):
+    no_room = isinstance(error, ImportError) and "failed to map segment" in str(error)  # dlopen(3)
+    if not (no_thread or no_room or isinstance(error, MemoryError)):
         return None
     RESERVE.clear()
     return NO_MEMORY
