@@ -1,9 +1,10 @@
 """A stored run as a bundle for docs/results, without paths of this machine.
 
-    python -m bench.bundle RUN -o docs/results/make-run.deadheat [--store FILE]
+    python -m bench.bundle RUN -o docs/results/make-run.deadheat [--store FILE] [--host NAME ...]
 
 Paths of deadheat's home, this checkout, its Python and the home folder are cut from all texts, such
-as commands and logs. It prints the hosts that URLs in the texts name, for a look.
+as commands and logs, and so are the names of hosts, such as those of registries in logs of builds.
+It prints the hosts that URLs in the texts name, for a look.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sqlite3
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("run", help="its id, or the last part of it")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--store", type=Path, default=home() / "runs.sqlite")
+    parser.add_argument("--host", nargs="*", default=[], help="names to replace by `registry`")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "run.sqlite"
@@ -39,10 +41,18 @@ def main() -> None:
             single.settle()
         with closing(sqlite3.connect(plain)) as connection:
             cut(connection)
+            replace_hosts(connection, options.host)
             connection.commit()
             print("hosts in its texts:", ", ".join(sorted(hosts(connection))) or "none")
         with Store(plain) as single:
             export_run(single, run_id, options.output)
+
+
+def replace_hosts(connection: sqlite3.Connection, names: Sequence[str]) -> None:
+    for table, column in texts(connection):
+        for name in names:
+            replacing = f"UPDATE {table} SET {column} = replace({column}, ?, 'registry')"
+            connection.execute(f"{replacing} WHERE instr({column}, ?)", (name, name))
 
 
 def cut(connection: sqlite3.Connection) -> None:

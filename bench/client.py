@@ -28,7 +28,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -222,6 +222,9 @@ def show(level: dict[str, Any]) -> None:
             _differences(logs[server, *side], logs[server, *best[server]])
         ),
     )
+    print(
+        f"  {'mean':22}", *(f"{_ratio(_of_best(logs, servers, best, side)):>16}" for side in sides)
+    )
     _table(
         "of node-http",
         servers,
@@ -258,6 +261,14 @@ def _mean(logs: Sequence[float]) -> float:
 
 def _differences(logs: Sequence[float], others: Sequence[float]) -> list[float]:
     return [log - other for log, other in zip(logs, others, strict=True)]
+
+
+def _of_best(
+    logs: Logs, servers: Sequence[str], best: Mapping[str, Side], side: Side
+) -> list[float]:
+    """The log ratio to the best client of each server, round by round: a mean over the servers."""
+    ratios = [_differences(logs[server, *side], logs[server, *best[server]]) for server in servers]
+    return [statistics.mean(of_round) for of_round in zip(*ratios, strict=True)]
 
 
 def _change(logs: Logs, server: str, client: str) -> list[float]:

@@ -34,6 +34,7 @@ NAMES = (
     "cluster",
     "workloads",
     "explain",
+    "transports",
 )
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it

@@ -19,7 +19,13 @@ SLICED: Mapping[str, Any] = {
 BLOCKS, ROUNDS = 8, 4
 
 
-def sliced_race(
+def sliced_race(run: MadeRun, rates: Mapping[str, float], **values: Any) -> str:
+    """`add_slices` over one workload. Returns the run's id."""
+    add_slices(run, rates, **values)
+    return run.end(why="budget spent")
+
+
+def add_slices(
     run: MadeRun,
     rates: Mapping[str, float],
     *,
@@ -27,11 +33,11 @@ def sliced_race(
     valid_blocks: Mapping[str, int] | None = None,
     paused: Mapping[str, Mapping[str, Any]] | None = None,
     workload: str = "hello",
-) -> str:
+) -> None:
     """A race of eight blocks over two instances of each, whose rates are `apart` above and below.
 
     Trials after the valid blocks of a contender failed `steal`. `paused` has more figures of its
-    slices. Returns the run's id.
+    slices.
     """
     for name in rates:
         if name not in run.ids:
@@ -65,4 +71,3 @@ def sliced_race(
                 workload=workload,
                 gates=() if is_valid else failed("steal"),
             )
-    return run.end(why="budget spent")

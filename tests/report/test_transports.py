@@ -1,14 +1,18 @@
 """Reports of a race over several transports."""
 
+from pathlib import Path
+
 import pytest
 
 from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.comparison import changes
 from deadheat.report.findings.next_step import run_anew
 from deadheat.report.findings.profile import Profile, profile, sentences
 from deadheat.report.formats import markdown
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from tests.report.made import SETTLE, made_run
+from tests.report.sliced import SLICED, add_slices
 
 PROTOCOL = {**SETTLE, "transports": ["http", "https"], "streams": 1}
 RATES = {
@@ -58,6 +62,26 @@ def test_what_a_transport_costs_has_intervals_over_the_starts(view: RunView) -> 
     assert cost.cpu_us_more == pytest.approx(4.5)
 
 
+def test_rates_of_a_race_in_slices_come_from_one_model_of_both_transports(tmp_path: Path) -> None:
+    protocol = {**SLICED, "transports": ["http", "https"], "streams": 1}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    add_slices(run, {"a": 5000.0, "b": 4000.0})
+    add_slices(run, {"a:https": 2500.0, "b:https": 3000.0}, workload="hello:https")
+    view = load_view(run.store, run.end(), whole=True)
+    first, other = view.by_workload
+    both = other.sliced[100].both
+    assert first.sliced[100].both is None
+    assert both is not None
+    assert both.names == ("a hello", "b hello", "a hello:https", "b hello:https")
+    by_starts = changes(first, other, 100)
+    for cost, truth in zip(overview(view).transports, (0.5, 0.75), strict=True):
+        low, high = cost.rate_ratio_low, cost.rate_ratio_high
+        assert low is not None
+        assert high is not None
+        assert low < truth < high
+        assert high - low < by_starts[cost.name].high - by_starts[cost.name].low, cost
+
+
 def test_the_next_step_names_the_transport(view: RunView) -> None:
     secured = view.on("hello:https")
     assert [each.setting for each in secured.contenders] == ["default", "default"]
@@ -71,4 +95,4 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert "of the rate of hello and takes 4.5 µs more CPU time (medians of 2 servers)" in first
     assert any("hello predicts hello:https with tau-b" in text for text in others)
     assert not any("CPU time" in text for text in others), "one estimate of one thing"
-    assert "What transports cost" in markdown.write(view, analyze(view))
+    assert "What hello:https costs beside hello" in markdown.write(view, analyze(view))

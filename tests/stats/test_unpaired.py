@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.ranking.change import change, difference
+from deadheat.stats.ranking.change import (
+    change,
+    difference,
+    learned_difference,
+    learned_means,
+)
 
 
 def test_change_is_welchs_interval_of_invocation_means() -> None:
@@ -38,6 +43,36 @@ def test_a_difference_of_means_is_welchs_interval() -> None:
     assert result.value == pytest.approx(second.mean() - first.mean())
     assert (result.low, result.high) == pytest.approx((welch.low, welch.high))
     assert (difference([1.0], [3.0, 4.0], 0.05).low, result.known) == (-math.inf, result.low > 0)
+
+
+@pytest.mark.parametrize("starts", [2, 3])
+def test_differences_of_several_servers_hold_jointly_and_learn_from_each_other(starts: int) -> None:
+    """Eight servers, whose starts scatter by 1 to 5 %, and a difference of 20 %."""
+    generator = np.random.default_rng(6)
+    servers, races = 8, 300
+    wrong, widths, welch_widths = 0, [], []
+    for _ in range(races):
+        spread = np.exp(generator.uniform(math.log(0.01), math.log(0.05), (servers, 1, 1)))
+        noise = np.exp(spread * generator.standard_normal((servers, 2, starts)))
+        samples = {k: (10 * own[0], 12 * own[1]) for k, own in enumerate(noise)}
+        means = learned_means({(k, at): own[at] for k, own in samples.items() for at in (0, 1)})
+        apart = [learned_difference(means[k, 0], means[k, 1], 0.05 / servers) for k in samples]
+        wrong += any(not each.low < 2 < each.high for each in apart)
+        widths += [each.high - each.low for each in apart]
+        by_welch = [difference(*own, 0.05 / servers) for own in samples.values()]
+        welch_widths += [each.high - each.low for each in by_welch]
+    assert wrong / races < 0.08
+    assert np.median(widths) < 0.7 * np.median(welch_widths)
+
+
+def test_a_mean_has_no_interval_with_a_zero_or_without_any_two_starts() -> None:
+    means = learned_means({"a": [1.0, 1.1], "b": [], "c": [0.0, 1.0]})
+    assert {key: mean.value for key, mean in means.items()} == {"a": 1.05, "c": 0.5}
+    alone = learned_means({"a": [1.0], "b": [2.0]})
+    assert learned_means({}) == {}
+    for first, second in ((means["a"], means["c"]), (alone["a"], alone["b"])):
+        interval = learned_difference(first, second, 0.05)
+        assert (interval.low, interval.high) == (-math.inf, math.inf)
 
 
 def test_ignores_missing_trials_and_rejects_a_side_without_any() -> None:

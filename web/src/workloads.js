@@ -2,7 +2,7 @@
 
 import { h, scrolling, table } from "./dom.js";
 import { curveColors } from "./language.js";
-import { microseconds, NONE, ofLeader } from "./numbers.js";
+import { microseconds, milliseconds, NONE, ofLeader } from "./numbers.js";
 
 /**
  * @import { ProfilePart, ProfileRow, Report } from "../build/document"
@@ -102,7 +102,7 @@ export function profile(report) {
       h("summary", {}, "as a table"),
       scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
     ),
-    costs(report.profile),
+    ...costs(report.profile),
     h(
       "details",
       { class: "more" },
@@ -117,28 +117,42 @@ export function profile(report) {
 }
 
 /**
- * What each transport costs a server; nothing for a run over one.
+ * A table for each transport: what it costs a server, those that lose least first.
  * @param {ProfilePart} of
  */
 function costs({ transports }) {
-  if (!transports.length) return null;
-  const head = ["server", "workload", "beside", "rate, % of that [95 %]", "CPU µs more [95 %]"];
-  const rows = transports.map((cost) => [
-    cost.name,
-    cost.workload,
-    cost.by,
-    ofLeader(
-      { ratio: cost.rate_ratio, low: cost.rate_ratio_low, high: cost.rate_ratio_high },
-      true,
-    ),
-    signedInterval(cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high),
-  ]);
-  return h(
-    "details",
-    { class: "as-table", open: true },
-    h("summary", {}, "What transports cost"),
-    scrolling("What transports cost", table("What transports cost", head, rows)),
-  );
+  const head = [
+    "server",
+    "rate, % of that [95 %]",
+    "CPU µs more [95 %]",
+    "p99 ms of that",
+    "p99 ms",
+  ];
+  return [...new Set(transports.map((cost) => cost.workload))].map((workload) => {
+    const own = transports.filter((cost) => cost.workload === workload);
+    const title = `What ${workload} costs beside ${own[0].by}`;
+    own.sort(
+      (a, b) =>
+        Number(a.rate_ratio_low === null) - Number(b.rate_ratio_low === null) ||
+        (b.rate_ratio ?? 0) - (a.rate_ratio ?? 0),
+    );
+    const rows = own.map((cost) => [
+      cost.name,
+      ofLeader(
+        { ratio: cost.rate_ratio, low: cost.rate_ratio_low, high: cost.rate_ratio_high },
+        true,
+      ),
+      signedInterval(cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high),
+      milliseconds(cost.service_us_p99_by),
+      milliseconds(cost.service_us_p99),
+    ]);
+    return h(
+      "details",
+      { class: "as-table", open: true },
+      h("summary", {}, title),
+      scrolling(title, table(title, head, rows)),
+    );
+  });
 }
 
 /**

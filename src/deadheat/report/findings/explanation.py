@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import Self
 
 from deadheat import numbers
@@ -18,7 +19,7 @@ from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.ranking.change import MeanDifference, difference
+from deadheat.stats.ranking.change import MeanDifference, learned_difference, learned_means
 from deadheat.store.json_columns import PerRequest
 
 READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
@@ -146,18 +147,24 @@ def cell_of(contender: ContenderView) -> Cell:
 
 def gaps(view: RunView) -> tuple[Gap, ...]:
     """Every pair of explained contenders; neighbors in CPU time come first."""
-    known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
-    places = range(len(known))
-    pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
-    ordered = []
-    for low, high in pairs:
-        (less, less_parts), (more, more_parts) = known[low], known[high]
-        sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
-        user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
-        sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
-        bounds = map(TimeInterval.of, (user, system, difference(sums[0], sums[1], ALPHA)))
-        ordered.append(Gap.between(more.name, less.name, *bounds))
-    return tuple(ordered)
+    parts = {each.name: own for each in explained(view) if (own := by_instance(each))}
+    learned = [
+        learned_means({name: [part(times) for times in own] for name, own in parts.items()})
+        for part in (itemgetter(0), itemgetter(1), sum)
+    ]
+    ordered = list(combinations(enumerate(parts), 2))
+    ordered.sort(key=lambda pair: (pair[1][0] - pair[0][0], pair))
+    return tuple(
+        Gap.between(
+            more,
+            less,
+            *(
+                TimeInterval.of(learned_difference(means[less], means[more], ALPHA))
+                for means in learned
+            ),
+        )
+        for (_, less), (_, more) in ordered
+    )
 
 
 def by_instance(contender: ContenderView) -> list[tuple[float, float]]:

@@ -7,20 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deadheat import numbers
-from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.report.findings.comparison import changes
 from deadheat.report.model.series import SHAPE, Finite
+from deadheat.report.model.slice_fit import beside_first_transport, over_transport
 from deadheat.report.model.view import Cell, RunView
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
-from deadheat.stats.ranking.change import difference
-from deadheat.workload import parts_of
+from deadheat.stats.ranking.change import UnpairedChange, learned_difference, learned_means
+from deadheat.stats.ranking.model_ranking import pair_fits
 
 
 @dataclass(frozen=True, slots=True)
 class TransportCost:
     """A server on a workload over a transport, beside the same over the first transport.
 
-    All intervals of a workload over a transport hold jointly at 95 %. What is unknown is null.
+    All intervals of a workload over a transport hold jointly at 95 %. In a race in slices, those of
+    rates come from one model of the slices over both transports. What is unknown is null.
     """
 
     __pydantic_config__ = SHAPE
@@ -42,17 +43,13 @@ class TransportCost:
 
 def transport_costs(parts: Sequence[RunView], mains: Mapping[str, int]) -> list[TransportCost]:
     """By workload, transport and server; `mains` has the main number of connections of each."""
-    by_workload: defaultdict[str, list[RunView]] = defaultdict(list)
-    for part in parts:
-        if part.workload in mains:
-            by_workload[parts_of(part.workload)[0]].append(part)
-    costs: list[TransportCost] = []
-    for views in by_workload.values():
-        first, *others = sorted(views, key=_place)
-        for other in others:
-            if mains[first.workload] == mains[other.workload]:
-                costs += _between(first, other, mains[other.workload])
-    return costs
+    measured = [part for part in parts if part.workload in mains]
+    return [
+        cost
+        for first, other in beside_first_transport(measured)
+        if mains[first.workload] == mains[other.workload]
+        for cost in _between(first, other, mains[other.workload])
+    ]
 
 
 def cost_sentences(costs: Sequence[TransportCost]) -> Iterator[str]:
@@ -73,22 +70,24 @@ def cost_sentences(costs: Sequence[TransportCost]) -> Iterator[str]:
         yield f"{text} (medians of {servers})"
 
 
-def _place(view: RunView) -> int:
-    return TRANSPORTS.index(parts_of(view.workload)[1])
-
-
 def _between(first: RunView, other: RunView, connections: int) -> Iterator[TransportCost]:
-    rates = changes(first, other, connections)
     before, after = (
         {c.name: c.cells[connections] for c in view.contenders if connections in c.cells}
         for view in (first, other)
     )
+    rates = changes(first, other, connections) | _modeled(first, other, connections)
     names = [name for name in before if name in after and name in rates]
     alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
+    cpu_us = learned_means(
+        {
+            (name, side): _cpu_us_by_start(cells[name])
+            for name in names
+            for side, cells in enumerate((before, after))
+        }
+    )
     for name in names:
-        rate = rates[name]
-        sides = [_cpu_us_by_start(cells[name]) for cells in (before, after)]
-        cpu = difference(sides[0], sides[1], alpha) if all(sides) else None
+        rate, sides = rates[name], [cpu_us.get((name, side)) for side in (0, 1)]
+        cpu = learned_difference(sides[0], sides[1], alpha) if sides[0] and sides[1] else None
         yield TransportCost(
             name=name,
             workload=other.workload,
@@ -103,6 +102,31 @@ def _between(first: RunView, other: RunView, connections: int) -> Iterator[Trans
             service_us_p99=after[name].service["p99"],
             service_us_p99_by=before[name].service["p99"],
         )
+
+
+def _modeled(first: RunView, other: RunView, connections: int) -> dict[str, UnpairedChange]:
+    """The changes of the contenders in one model of both; empty for a run without slices."""
+    level = other.sliced.get(connections)
+    if level is None or level.both is None:
+        return {}
+    places = {name: place for place, name in enumerate(level.both.names)}
+    sides = {
+        contender.name: [
+            places.get(over_transport(view.workload, contender.name)) for view in (first, other)
+        ]
+        for contender in other.contenders
+    }
+    fits = pair_fits(level.both.fit, level.both.fit.estimate)
+    pairs = {
+        name: (before, after)
+        for name, (before, after) in sides.items()
+        if before is not None and after is not None
+    }
+    half_width = fits.half_width(ErrorLevel(comparisons=max(len(pairs), 1)).alpha)
+    return {
+        name: UnpairedChange.of(fits.log_ratio[after, before], half_width[after, before])
+        for name, (before, after) in pairs.items()
+    }
 
 
 def _cpu_us_by_start(cell: Cell) -> list[float]:

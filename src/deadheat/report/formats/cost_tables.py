@@ -11,8 +11,6 @@ from deadheat.report.findings.transports import TransportCost
 from deadheat.report.formats.tables import NAME_MAX, Column, column
 from deadheat.report.model.view import RunView
 
-TRANSPORTS_COST = "What transports cost"
-
 
 def rate_tables(view: RunView) -> list[tuple[str, list[Column]]]:
     """For each common offered rate, a titled table by CPU time and one by response time."""
@@ -152,19 +150,31 @@ def _count(number: int | None) -> str:
     return numbers.NONE if number is None else f"{number:,}"
 
 
-def transport_columns(costs: Sequence[TransportCost]) -> list[Column]:
-    """A row for each server, workload and transport; no columns for a run over one."""
-    if not costs:
-        return []
+def transport_tables(costs: Sequence[TransportCost]) -> list[tuple[str, list[Column]]]:
+    """For each workload and transport, a titled table: the server that loses least comes first."""
+    groups: dict[tuple[str, str], list[TransportCost]] = {}
+    for cost in sorted(costs, key=_loss):
+        groups.setdefault((cost.workload, cost.by), []).append(cost)
+    shown = dict.fromkeys((cost.workload, cost.by) for cost in costs)
     return [
-        column(costs, "server", lambda cost: one_line(cost.name, NAME_MAX), False),
-        column(costs, "workload", lambda cost: one_line(cost.workload, NAME_MAX), False),
-        column(costs, "beside", lambda cost: one_line(cost.by, NAME_MAX), False),
-        column(costs, "rate, % of that\n[95 %]", _transport_rate, False),
-        column(costs, "CPU µs/req more\n[95 %]", _transport_cpu, False),
-        column(costs, "p99 ms\nof that", _p99_by, True, "latency"),
-        column(costs, "p99\nms", _p99, True, "latency"),
+        (
+            f"What {one_line(workload, NAME_MAX)} costs beside {one_line(by, NAME_MAX)}",
+            [
+                column(rows, "server", lambda cost: one_line(cost.name, NAME_MAX), False),
+                column(rows, "rate, % of that\n[95 %]", _transport_rate, False),
+                column(rows, "CPU µs/req more\n[95 %]", _transport_cpu, False),
+                column(rows, "p99 ms\nof that", _p99_by, True),
+                column(rows, "p99\nms", _p99, True),
+            ],
+        )
+        for workload, by in shown
+        for rows in [groups[workload, by]]
     ]
+
+
+def _loss(cost: TransportCost) -> tuple[bool, float]:
+    """Costs without an interval come last."""
+    return cost.rate_ratio_low is None, -(cost.rate_ratio or 0.0)
 
 
 def _p99_by(cost: TransportCost) -> str:

@@ -17,10 +17,9 @@ from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
 from deadheat.report.formats.cost_tables import (
     FOOTPRINT_NOTE,
-    TRANSPORTS_COST,
     footprint_columns,
     rate_tables,
-    transport_columns,
+    transport_tables,
 )
 from deadheat.report.formats.explained import (
     TITLE,
@@ -66,7 +65,8 @@ def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[s
     """The servers over all workloads, before what each of these shows."""
     yield from (f"# {_text(PROFILE)}", "", escape(measured(view, analysis)), "")
     yield from table(profile_columns(overview))
-    yield from _titled(TRANSPORTS_COST, transport_columns(overview.transports))
+    for title, columns in transport_tables(overview.transports):
+        yield from _titled(title, columns)
     title = f"How well {_text(overview.predictions[0].by)} predicts the others"
     yield from _listed(title, [*map(_text, predictions(overview))])
     yield from ("", f"- {code(command_line(view))}")

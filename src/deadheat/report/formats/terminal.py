@@ -28,10 +28,9 @@ from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves, scaling_sentences, scaling_title
 from deadheat.report.formats.cost_tables import (
     FOOTPRINT_NOTE,
-    TRANSPORTS_COST,
     footprint_columns,
     rate_tables,
-    transport_columns,
+    transport_tables,
 )
 from deadheat.report.formats.explained import (
     TITLE,
@@ -146,8 +145,8 @@ def _profile(
     for page in pages(profile_columns(overview), width)[0]:
         yield _TextTable(page, None)
         yield Text()
-    if columns := transport_columns(overview.transports):
-        yield Text(f"{TRANSPORTS_COST}\n", style="bold")
+    for title, columns in transport_tables(overview.transports):
+        yield Text(f"{title}\n", style="bold")
         for page in pages(columns, width)[0]:
             yield _TextTable(page, None)
             yield Text()

@@ -1,10 +1,12 @@
 """Fits the model of a race in slices."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.protocol import SliceProtocol
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
@@ -13,6 +15,7 @@ from deadheat.stats.model.counted_slices import count_slices, slices_of
 from deadheat.stats.model.slice_columns import SliceColumns, modeled_names
 from deadheat.stats.model.slice_model import fit_slices
 from deadheat.store.slices import PackedSlices, StoredSlice, TrialSlices, columns_of, slices_json
+from deadheat.workload import parts_of
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -22,11 +25,28 @@ def with_model(view: RunView, kept: Kept) -> RunView:
     """
     if not isinstance(view.protocol, SliceProtocol):
         return view
-    later = tuple(with_model(each, kept) for each in view.later)
+    first_of = {other.workload: first for first, other in beside_first_transport(view.by_workload)}
+    later = tuple(_with_own_model(each, first_of, kept) for each in view.later)
+    return replace(_with_own_model(view, first_of, kept), later=later)
+
+
+def beside_first_transport(parts: Sequence[RunView]) -> Iterator[tuple[RunView, RunView]]:
+    """Each workload over its first transport, and the same over another one."""
+    by_workload: defaultdict[str, list[RunView]] = defaultdict(list)
+    for part in parts:
+        by_workload[parts_of(part.workload)[0]].append(part)
+    for views in by_workload.values():
+        first, *others = sorted(views, key=lambda v: TRANSPORTS.index(parts_of(v.workload)[1]))
+        for other in others:
+            yield first, other
+
+
+def _with_own_model(view: RunView, first_of: Mapping[str, RunView], kept: Kept) -> RunView:
+    first = first_of.get(view.workload)
     sliced = {
         connections: level
         for connections in view.levels
-        if (level := sliced_level(view, connections, kept)) is not None
+        if (level := sliced_level(view, connections, kept, first)) is not None
     }
 
     def with_rates(contender: ContenderView) -> ContenderView:
@@ -42,20 +62,40 @@ def with_model(view: RunView, kept: Kept) -> RunView:
 
     return replace(
         view,
-        later=later,
         sliced=sliced,
         contenders=tuple(map(with_rates, view.contenders)),
         controls=tuple(map(with_rates, view.controls)),
     )
 
 
-def sliced_level(view: RunView, connections: int, kept: Kept) -> SlicedLevel | None:
-    """The model of one level; None where no slice counts."""
-    everyone = (*view.contenders, *view.controls)
-    cells = {c.name: c.cells[connections] for c in everyone if connections in c.cells}
+def sliced_level(
+    view: RunView, connections: int, kept: Kept, first: RunView | None = None
+) -> SlicedLevel | None:
+    """The model of one level, and that of this and the first transport; None without a slice."""
+    trials = _valid_trials(view, connections)
     controls = [control.name for control in view.controls]
-    slices = _all_slices({name: cell.valid for name, cell in cells.items()}, controls, kept)
-    return None if slices is None else SlicedLevel(slices)
+    slices = _all_slices(trials, controls, kept)
+    if slices is None:
+        return None
+    if first is None:
+        return SlicedLevel(slices)
+    both = {
+        over_transport(part.workload, name): own
+        for part in (first, view)
+        for name, own in _valid_trials(part, connections).items()
+        if name not in controls
+    }
+    return SlicedLevel(slices, _all_slices(both, [], kept))
+
+
+def over_transport(workload: str, name: str) -> str:
+    """A contender in a model of two transports."""
+    return f"{name} {workload}"
+
+
+def _valid_trials(view: RunView, connections: int) -> dict[str, Sequence[TrialView]]:
+    everyone = (*view.contenders, *view.controls)
+    return {c.name: c.cells[connections].valid for c in everyone if connections in c.cells}
 
 
 def _all_slices(

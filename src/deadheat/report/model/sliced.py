@@ -68,9 +68,14 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SlicedLevel:
-    """One level of a race in slices."""
+    """One level of a race in slices.
+
+    `both` models the same workload over the first transport and over this one, if this is not the
+    first. Its names are those of `slice_fit.over_transport`.
+    """
 
     slices: AllSlices
+    both: AllSlices | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ the difference of the two. If one of m contenders changes by a factor f, each of
 by f^(-1 / (m - 1)) beside the rest."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +19,11 @@ import numpy.typing as npt
 from deadheat.stats.distributions import Floats, t_critical, without_rounding
 from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.model.slices import Indices
+from deadheat.stats.model.variances import learn_variances
 from deadheat.stats.ranking.decision import effort_to_detect, effort_until
 from deadheat.stats.ranking.ranks import Pair, Ranking
+
+Key = TypeVar("Key")
 
 
 class Outcome(IntEnum):
@@ -88,6 +93,13 @@ class UnpairedChange:
         """There is an interval, and it excludes 1."""
         return self.low > 1 or self.high < 1
 
+    @classmethod
+    def of(cls, log_ratio: float, half_width: float) -> "UnpairedChange":
+        """From logarithms; unknown if `half_width` is not finite."""
+        if not math.isfinite(half_width):
+            return cls(_exp(log_ratio), 0.0, math.inf)
+        return cls(*(_exp(log_ratio + step) for step in (0.0, -half_width, half_width)))
+
 
 def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> UnpairedChange:
     """Welch's t-interval (1947) of the log-ratio of two samples of rates, at 1 - `alpha`.
@@ -131,9 +143,60 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Mea
     variance = sum(parts)
     if variance == 0:
         return MeanDifference(value, value, value)
+    if math.isnan(variance):
+        return MeanDifference(value, -math.inf, math.inf)
     degrees = variance**2 / sum(
         part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
     )
+    reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
+    return MeanDifference(value, value - reach, value + reach)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedMean:
+    """A mean, the variance of its error (NaN if unknown), and its degrees of freedom."""
+
+    value: float
+    variance: float
+    degrees: float
+
+
+def learned_means(samples: Mapping[Key, Sequence[float]]) -> dict[Key, LearnedMean]:
+    """The means of samples with a value for each start; one without any is left out.
+
+    A sample has few starts, so the variances of the logarithms learn from those of all samples
+    (see `variances.learn_variances`). That of a sample with a 0 is unknown.
+    """
+    known = {key: np.asarray(values, dtype=float) for key, values in samples.items() if len(values)}
+    if not known:
+        return {}
+    positive = np.array([values.min() > 0 for values in known.values()])
+    counts = np.array([len(values) for values in known.values()])
+    of_logs = [
+        np.log(values).var(ddof=1) if is_positive and len(values) > 1 else np.nan
+        for values, is_positive in zip(known.values(), positive, strict=True)
+    ]
+    variances, degrees = np.array(of_logs), counts - 1.0
+    if np.any(variances > 0):
+        variances, degrees = learn_variances(variances, degrees)
+    means = np.array([values.mean() for values in known.values()])
+    squared = np.where(positive, means**2 * variances / counts, np.nan)
+    return {
+        key: LearnedMean(float(means[k]), float(squared[k]), float(degrees[k]))
+        for k, key in enumerate(known)
+    }
+
+
+def learned_difference(first: LearnedMean, second: LearnedMean, alpha: float) -> MeanDifference:
+    """A two-sided t-interval at 1 - `alpha`, with the degrees of Welch and Satterthwaite."""
+    value = second.value - first.value
+    sides = (first, second)
+    variance = sum(side.variance for side in sides)
+    if variance == 0:
+        return MeanDifference(value, value, value)
+    if math.isnan(variance):
+        return MeanDifference(value, -math.inf, math.inf)
+    degrees = variance**2 / sum(side.variance**2 / side.degrees for side in sides)
     reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
     return MeanDifference(value, value - reach, value + reach)
 
@@ -178,7 +241,7 @@ def relative_changes(
         reach = math.inf
         if math.isfinite(squared) and math.isfinite(freedom) and freedom > 0:
             reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(squared)
-        changes.append(UnpairedChange(*(_exp(change + step) for step in (0.0, -reach, reach))))
+        changes.append(UnpairedChange.of(change, reach))
     return changes
 
 
