@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.faulted.chain import Chain
-from bench.faulted.matrix import MOMENTS, PAGES, Fault, fewest_first
+from bench.faulted.matrix import MOMENTS, PAGES, TRANSPORTS, Fault, fewest_first
 from bench.faulted.pages import Pages
 from bench.faulted.sandbox import refusal
+from bench.faulted.transports import Transports
 from deadheat.campaign.run import STANDSTILLS
 
 CHAIN_LENGTH = 4
@@ -129,8 +130,9 @@ def run(
 
         def conduct(faults: Sequence[Fault], seed: int) -> tuple[list[Case], bool]:
             stood_s = STANDSTILLS.total_s()
-            chain = (Pages if faults[0].kind in PAGES else Chain)(Path(root), faults, seed)
-            cases = chain.run(lambda: time.monotonic() > end_s)
+            kind = faults[0].kind
+            makes = Pages if kind in PAGES else Transports if kind in TRANSPORTS else Chain
+            cases = makes(Path(root), faults, seed).run(lambda: time.monotonic() > end_s)
             return cases, STANDSTILLS.total_s() > stood_s
 
         for done in as_completed([pool.submit(conduct, *chain) for chain in chains]):
@@ -180,8 +182,11 @@ def table(cases: Sequence[Case]) -> str:
     by_row: defaultdict[tuple[str, str], dict[str, list[Case]]] = defaultdict(
         lambda: defaultdict(list)
     )
+    modes = Counter(target for target, _ in {(each["target"], each["signal"]) for each in cases})
     for case in cases:
-        by_row[case["target"], case["signal"]][case["moment"]].append(case)
+        target = case["target"]
+        signal = f"{modes[target]} modes" if target in TRANSPORTS else case["signal"]
+        by_row[target, signal][case["moment"]].append(case)
     lines = [f"{'target':15} {'signal':13}" + "".join(f"{moment:>9}" for moment in MOMENTS)]
     for (target, signal), cells in sorted(by_row.items()):
         lines.append(f"{target:15} {signal:13}" + _row(cells))

@@ -16,7 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.faulted.matrix import DESCRIPTORS, FOR_GOOD, LONG_STOP, SPAN_S, Fault
+from bench.faulted.matrix import (
+    DESCRIPTORS,
+    FOR_GOOD,
+    LEFT_MIB_MAX,
+    LONG_STOP,
+    OOM_BYTES,
+    SPAN_S,
+    Fault,
+)
 from bench.faulted.processes import Terminal, Traces, children, marked, parts
 from bench.faulted.sandbox import CATALOG, Sandbox
 from deadheat.host.agent.cgroup import cgroup_of
@@ -28,7 +36,7 @@ SILENT_S = 4.0  # when a stopped agent counts as hung; 120 s without the hook
 STOP_S_MAX = 1.0
 LONG_STOP_S = 20.0
 WAIT_S = 0.5
-CODES = {0, 1, 3, 4, 130}  # docs/scripts.md
+CODES = {0, 1, 3, 4, 5, 130}  # docs/scripts.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,7 @@ def _inject(
         if is_any:
             time.sleep(outcome.delay_s)
         targets = [cli] if fault.part == "cli" else []
-        if fault.kind in ("signal", "regress", "escape", "limit", "user") and not targets:
+        if fault.kind in ("signal", "regress", "escape", "limit", "user", "tls") and not targets:
             targets = parts(cli)[fault.part]
         traces = Traces.of(cli) if fault.moment != "store" else None
         if not is_any:
@@ -187,9 +195,9 @@ def _inject(
         if fault.kind in ("disk", "clock"):
             _change_machine(sandbox, fault)
         elif fault.kind == "twin":
-            outcome.failures += _run_twin(sandbox, number)
-        elif fault.kind == "files":
-            if not _take_descriptors(cli):
+            outcome.failures += _run_twin(sandbox)
+        elif fault.kind in ("files", "memory", "oom"):
+            if not _take(cli, fault, sandbox, order):
                 return None
         elif terminal is not None:
             terminal.close()
@@ -212,13 +220,20 @@ def _change_machine(sandbox: Sandbox, fault: Fault) -> None:
         sandbox.step_clock(3600 if fault.signal == "+1 h" else -3600)
 
 
-def _take_descriptors(pid: int) -> bool:
-    """Give the command no more descriptors; False if it has ended."""
+def _take(pid: int, fault: Fault, sandbox: Sandbox, order: random.Random) -> bool:
+    """Give the command no more descriptors, or hardly any memory; False if it has ended."""
     try:
-        held = [int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir()]
-        most = max(held) + 1
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
-    except (ProcessLookupError, FileNotFoundError, ValueError):
+        if fault.kind == "oom":
+            return sandbox.starve(pid, OOM_BYTES)
+        if fault.kind == "files":
+            kind = resource.RLIMIT_NOFILE
+            most = max(int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir()) + 1
+        else:
+            kind = resource.RLIMIT_AS
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+            most = pages * resource.getpagesize() + (order.randint(0, LEFT_MIB_MAX) << 20)
+        resource.prlimit(pid, kind, (most, most))
+    except (ProcessLookupError, FileNotFoundError, ValueError, IndexError):
         return False
     return True
 
@@ -234,11 +249,9 @@ def _move_out(pid: int) -> bool:
     return True
 
 
-def _run_twin(sandbox: Sandbox, number: int) -> list[str]:
-    """Another race on this machine, in the middle of the first one; it has to go on to its end."""
-    protocol = CATALOG / "protocols" / "faults.toml"
-    store = sandbox.root / f"twin-{number}.sqlite"
-    words = ["run", "alpha", "beta", "--protocol", str(protocol), "--store", str(store)]
+def _run_twin(sandbox: Sandbox) -> list[str]:
+    """Another race into the same store, in the middle of the first one; both go on to their end."""
+    words = ["run", "alpha", "beta", "--protocol", str(CATALOG / "protocols" / "faults.toml")]
     command = [sys.executable, "-c", "from deadheat.cli import main; main()", *words]
     done = subprocess.run(
         command,
@@ -288,7 +301,7 @@ def _misbehavior(outcome: Outcome, fault: Fault | None) -> list[str]:
         if words in outcome.stderr:
             failures.append(f"stderr: {_tail(outcome.stderr)}")
             break
-    codes = CODES
+    codes = CODES | ({-signal.SIGKILL} if fault is not None and fault.kind == "oom" else set())
     if fault is not None and fault.part == "cli" and (fault.signal == "KILL" or not outcome.inside):
         name = "HUP" if fault.kind == "pty" else fault.signal.split()[0]
         codes = CODES | {-getattr(signal.Signals, f"SIG{name}")}  # or it was over

@@ -15,6 +15,7 @@ from deadheat.store.listing import RunSummary, run_summaries
 
 PROTOCOL = ("--protocol", str(CATALOG / "protocols" / "faults.toml"))
 NEW = ("run", "alpha", "beta", *PROTOCOL)
+OVER_TLS = ("--transport", "https")
 REGRESS = (
     *("regress", "--base", "HEAD~1", "--build", "sleep 0.3", *PROTOCOL, "--margin", "30%"),
     *("--", "python3", "-I", "-S", "answer.py", "127.0.0.1", "{port}"),
@@ -82,9 +83,9 @@ class Chain:
         """Resume the last run if it is not complete, and had its contenders stored."""
         if place.repository.exists():
             return REGRESS
-        last = _last_run(place)
+        last = last_run(place)
         if last is None or last.state not in RESUMED or not (last.trials or last.contenders == 2):
-            return NEW
+            return _new(place)
         return ("resume", last.run_id)
 
     def _finish(self, place: Sandbox) -> list[str]:
@@ -92,10 +93,10 @@ class Chain:
         arguments = self._arguments(place)
         outcome = attempt(place, arguments, self.containment, self._rates)
         if outcome.code == 1 and NOT_STORED in outcome.stderr:
-            arguments = NEW
+            arguments = _new(place)
             outcome = attempt(place, arguments, self.containment, self._rates)
         failures = [f"at the end: {failure}" for failure in outcome.failures]
-        last = _last_run(place)
+        last = last_run(place)
         if outcome.code not in (0, 3, 4) or last is None or last.state != "complete":
             state = last.state if last else "no run"
             failures.append(f"{arguments[0]} ended with {outcome.code}: {state}: {outcome.stderr}")
@@ -114,7 +115,12 @@ class Chain:
         return [f"lost trials {lost}"] if lost else []
 
 
-def _last_run(place: Sandbox) -> RunSummary | None:
+def _new(place: Sandbox) -> tuple[str, ...]:
+    return (*NEW, *OVER_TLS) if place.kind == "tls" else NEW
+
+
+def last_run(place: Sandbox) -> RunSummary | None:
+    """The run that began last; None if there is none."""
     if not place.store.exists():
         return None
     with Store(place.store, read_only=True) as store:

@@ -4,6 +4,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bench.faulted.modes import ALL, RACE_VERDICTS
+
 MOMENTS = ("build", "start", "warm-up", "slice", "store", "stop", "any")  # any: after a trial
 STARTED = MOMENTS[1:-1]
 NAMED = MOMENTS[:-1]
@@ -12,12 +14,17 @@ FOR_GOOD = "STOP for good"
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 LONG_STOP = "STOP 20 s"
 PAGES = ("serve", "board")  # kinds without a race
+TRANSPORTS = ALL  # kinds whose server is at fault
 ATTACKS = ("odd requests", "slow", "few files")  # on `serve`
 KINDS = (  # and signal
-    *("regress", "disk", "clock", "files", "twin", "escape", "pty", "limit", "user"),
+    *("regress", "disk", "clock", "files", "memory", "oom"),
+    *("twin", "escape", "pty", "limit", "user", "tls"),
     *PAGES,
+    *TRANSPORTS,
 )
 DESCRIPTORS = 64  # of every process of the kind `limit`
+LEFT_MIB_MAX = 16  # of address space that the kind `memory` leaves the command
+OOM_BYTES = 64 << 10  # that the kind `oom` leaves it until the kernel kills it
 SPAN_S = {  # about how long a moment lasts: a fault comes after a random part of it
     "build": 0.35,
     "start": 0.25,
@@ -64,16 +71,20 @@ def faults() -> list[Fault]:
     for part in ("master", "worker", "engine"):
         listed += [Fault(f"escape {part}", "leaves", m) for m in STARTED]
     listed += [Fault("files", "none left", m) for m in STARTED]
-    listed += [Fault("twin", "run", m) for m in ("start", "slice", "store")]
+    listed += [Fault("memory", "ulimit -v", m) for m in STARTED]
+    listed += [Fault("oom", "cgroup", m) for m in ("start", "slice", "store")]
+    listed += [Fault("twin", "run", m) for m in ("build", "start", "slice", "store")]
     listed += [Fault("disk", "full", m) for m in NAMED]
     listed += [Fault("clock", s, m) for s in ("+1 h", "-1 h") for m in ("start", "slice", "store")]
     listed += [Fault(part, "KILL", "any") for part in ("cli", "agent", "engine", "master")]
     listed += [Fault("pty cli", "closed", m) for m in ("start", "slice", "store", "any")]
-    for kind in ("limit", "user"):
+    for kind in ("limit", "user", "tls"):
         for part in ("cli", "agent", "engine"):
             listed += [Fault(f"{kind} {part}", "KILL", m) for m in ("start", "slice", "store")]
     listed += [Fault("serve", s, "any") for s in (*ENDING, *ATTACKS)]
     listed += [Fault("board", s, "any") for s in ENDING]
+    for mode, verdict in RACE_VERDICTS.items():
+        listed += [Fault(transport, mode, "any") for transport in verdict.transports]
     return listed
 
 

@@ -28,6 +28,7 @@ ODD_REQUESTS = 75
 SLOW_CONNECTIONS = 400
 ANSWER_S = 30.0  # for a good request during an attack
 REPLY_S = 2.0
+BETWEEN_PIECES_S = 0.03  # a page takes less
 LEAVE_S = 5.0
 ODD_HEADS = (
     b"GET / HTTP/1.1\r\n\r\n",
@@ -41,6 +42,7 @@ ODD_HEADS = (
     b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: -1\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 99999999999999999999\r\n\r\nx",
     b"POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"GET /runs HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
     b"PUT / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
     b"DELETE /runs HTTP/1.1\r\nHost: {host}\r\n\r\n",
     b"GET /?" + b"a=b&" * 20_000 + b" HTTP/1.1\r\nHost: {host}\r\n\r\n",
@@ -212,7 +214,10 @@ def _require_page(port: int, outcome: Outcome) -> None:
 
 
 def _send_odd(port: int, order: random.Random, outcome: Outcome) -> None:
-    """An odd request, whole or cut or with a changed byte; a 500 is a failure."""
+    """An odd request, whole or cut or with a changed byte, at once or in two pieces.
+
+    A 500 is a failure.
+    """
     sent = bytearray(order.choice(ODD_HEADS).replace(b"{host}", f"127.0.0.1:{port}".encode()))
     if (change := order.random()) < 0.3:
         del sent[order.randrange(len(sent)) :]
@@ -221,7 +226,10 @@ def _send_odd(port: int, order: random.Random, outcome: Outcome) -> None:
     received = b""
     try:
         with socket.create_connection(("127.0.0.1", port), REPLY_S) as connection:
-            connection.sendall(sent)
+            at = order.randrange(len(sent) + 1) if order.random() < 0.5 else 0
+            connection.sendall(sent[:at])
+            time.sleep(BETWEEN_PIECES_S if at else 0)
+            connection.sendall(sent[at:])
             connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(1 << 16):
                 received += piece

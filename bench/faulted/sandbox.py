@@ -21,6 +21,10 @@ AS_USER = (
     *("unshare", "--user", "--map-user=1000", "--map-group=1000"),
     *("--pid", "--fork", "--kill-child", "--mount-proc"),
 )
+MEMORY = (  # where a cgroup with a limit of memory can be, and the file of the limit
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+    (Path("/sys/fs/cgroup"), "memory.max"),
+)
 UNFINISHED = (".part", ".tar", "-journal")
 
 
@@ -71,6 +75,27 @@ class Sandbox:
             values |= {"LD_PRELOAD": str(self.root / "clock.so"), "FAULT_CLOCK": str(self.clock)}
         return values
 
+    def starve(self, pid: int, size_bytes: int) -> bool:
+        """Let the kernel kill a process when it needs so much more; False if it has ended."""
+        root, limit = _memory_cgroups() or MEMORY[0]
+        folder = root / self._cgroup
+        folder.mkdir(exist_ok=True)
+        (folder / limit).write_text(str(size_bytes))
+        try:
+            (folder / "cgroup.procs").write_text(str(pid))
+        except ProcessLookupError:
+            return False
+        return True
+
+    @property
+    def _cgroup(self) -> str:
+        return f"deadheat-faults-{self.mark}"
+
+    def end_cgroups(self) -> None:
+        for root, _ in MEMORY:
+            if (root / self._cgroup).exists():
+                (root / self._cgroup).rmdir()
+
     def fill_disk(self) -> None:
         """Write until the disk of the home is full."""
         with (self.home / "filler").open("wb", buffering=0) as file:
@@ -120,6 +145,7 @@ def sandbox(root: Path, kind: str) -> Iterator[Sandbox]:
     try:
         yield made
     finally:
+        made.end_cgroups()
         if kind == "disk":
             _call("umount", "--lazy", made.home)
         shutil.rmtree(root, ignore_errors=True)
@@ -131,10 +157,20 @@ def refusal(kind: str) -> str | None:
         return "a small disk needs root"
     if kind == "escape" and (os.geteuid() != 0 or cgroup_of("self") is None):
         return "leaving a cgroup needs root and cgroups v2"
+    if kind == "oom" and (os.geteuid() != 0 or _memory_cgroups() is None):
+        return "a limit of memory needs root and a cgroup"
     if kind == "user" and subprocess.run([*AS_USER, "true"], capture_output=True).returncode != 0:
         return "this machine does not let a user make a namespace"
     tool = {"clock": "cc", "regress": "git"}.get(kind)
     return f"{tool} is not installed" if tool and shutil.which(tool) is None else None
+
+
+def _memory_cgroups() -> tuple[Path, str] | None:
+    """Where this machine has cgroups with a limit of memory; None if nowhere."""
+    if (MEMORY[0][0] / MEMORY[0][1]).exists():
+        return MEMORY[0]
+    controllers = MEMORY[1][0] / "cgroup.subtree_control"
+    return MEMORY[1] if controllers.exists() and "memory" in controllers.read_text() else None
 
 
 def _make_repository(made: Sandbox) -> None:

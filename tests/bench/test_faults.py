@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from bench.faulted import chain
+from bench.faulted import chain, moody, transports
+from bench.faulted.attempt import Outcome as Attempt
 from bench.faulted.matrix import MOMENTS, Fault, faults, fewest_first
+from bench.faulted.modes import OTHER_CERTIFICATE, RACE_VERDICTS
+from bench.faulted.moody_transports import ALWAYS, FRAMES, HANDSHAKES, OWN
 from bench.faults import Outcome, failed_chains, new_chains, read, run, table, write
 
 SHORT = [  # two races at the same time, each disturbed and resumed, and each completed at the end
     ([Fault("cli", "KILL", "store"), Fault("agent", "KILL", "slice")], 1),
     ([Fault("master", "KILL", "start"), Fault("engine", "KILL", "warm-up")], 2),
+]
+TRANSPORTED = [  # a server that does wrong, one that may, and one with another certificate
+    ([Fault("h2c", "PING flood", "any")], 3),
+    ([Fault("h2", "GOAWAY now and then", "any")], 4),
+    ([Fault("https", "certificate for another name", "any")], 5),
 ]
 CASE = {"target": "cli", "signal": "KILL", "moment": "slice", "inside": True, "trials": 7}
 CASE |= {"containment": "subreaper", "failures": ["lost trials [3]"], "seed": 5}
@@ -23,6 +31,41 @@ def test_nothing_is_lost_and_nothing_is_left() -> None:
     cases, stopped = run(SHORT, jobs=2, end_s=math.inf)
     assert len(cases) + stopped >= 2
     assert [case for case in cases if case["failures"]] == []
+
+
+@pytest.mark.alone
+def test_servers_that_misbehave_over_a_transport_are_named() -> None:
+    cases, stopped = run(TRANSPORTED, jobs=2, end_s=math.inf)
+    assert len(cases) + stopped == len(TRANSPORTED)
+    assert [case for case in cases if case["failures"]] == []
+
+
+def test_each_mode_over_a_transport_has_a_verdict_and_a_server() -> None:
+    modes = {verdict.server_mode or mode for mode, verdict in RACE_VERDICTS.items()}
+    known = {*moody.MODES, *FRAMES, *OWN, *HANDSHAKES, *ALWAYS, "HTTP/2 unasked"}
+    assert modes <= known
+    assert {*FRAMES, *OWN, *HANDSHAKES, *ALWAYS, OTHER_CERTIFICATE} <= modes
+
+
+@pytest.mark.parametrize(
+    ("signal", "errors", "valid", "failure"),
+    [
+        ("503 later", {"status": 3}, False, None),
+        ("503 later", {}, False, "expected status"),
+        ("503 later", {"status": 3}, True, "each trial is valid"),
+        ("trailers", {"malformed": 1}, False, "expected no error"),
+        ("trailers", {}, True, None),
+    ],
+)
+def test_a_race_has_to_say_what_its_server_did(
+    signal: str, errors: dict[str, int], valid: bool, failure: str | None
+) -> None:
+    trial = {"errors": errors, "valid": valid, "state": "ok", "reason": None, "at_s": 1.0}
+    levels = [{"trials": [trial | {"gates_failed": []}]}]
+    document = {"contenders": [{"role": "contender", "fault": None, "levels": levels}]}
+    fault = Fault("h2", signal, "any")
+    said = transports.wrong(fault, Attempt(code=0, inside=True), document)
+    assert [each.partition(":")[0] for each in said] == ([failure] if failure else [])
 
 
 def test_a_race_that_cannot_begin_is_a_failed_case(
@@ -54,6 +97,11 @@ def test_table_counts_cases_and_failures() -> None:
     assert shown[1].split() == ["cli", "KILL", "2", "(1!)"]
     assert shown[3] == "2 cases, 2 of them within the moment; 1 failed"
     assert shown[-1] == ("14 acknowledged trials checked; 1 cases lost one, 0 left something")
+
+
+def test_modes_of_a_transport_are_one_row() -> None:
+    modes = [CASE | {"target": "h2", "signal": signal, "moment": "any"} for signal in "ab"]
+    assert table([*modes, modes[0]]).splitlines()[1].split() == ["h2", "2", "modes", "3", "(3!)"]
 
 
 def test_a_fault_names_the_part_that_it_hits() -> None:

@@ -154,14 +154,41 @@ def test_bug_serve_did_not_end_or_had_a_traceback_when_its_terminal_closed(
     assert "Traceback" not in (tmp_path / "said").read_text()
 
 
-def test_deadheat_without_memory_ends_with_an_error() -> None:
+LACKS = {
+    "memory": ("raise MemoryError", "memory"),
+    "memory of the kernel": ("raise OSError(errno.ENOMEM, 'x')", "memory"),
+    "a thread": ('raise RuntimeError("can\'t start new thread")', "memory"),
+    "memory for a library": (
+        "raise ImportError('x.so: failed to map segment from shared object')",
+        "memory",
+    ),
+    "descriptors": ("raise OSError(errno.EMFILE, 'x')", "file descriptor"),
+    "a thread that cannot begin": (
+        "threading.Thread._bootstrap_inner = fail; threading.Thread(target=print).start()",
+        "memory",
+    ),
+    "a thread that ends": (
+        "threading.Thread(target=fail, args=[None]).start(); threading.Event().wait()",
+        "memory",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKS)
+def test_bug_a_command_without_memory_hung_or_named_the_output(name: str) -> None:
+    words, lacks = LACKS[name]
     code = (
+        "import errno, threading\n"
         "from deadheat import cli\n"
-        "def command(**_):\n"
+        "def fail(_):\n"
         "    raise MemoryError\n"
+        "def command(**_):\n"
+        f"    {words}\n"
         "cli.cli.main = command\n"
         "cli.main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == ExitCode.FAILED
-    assert done.stderr.startswith("error: deadheat has no memory left\n  hint: ")
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == ExitCode.FAILED, done.stderr
+    assert done.stderr.startswith(f"error: deadheat has no {lacks} left\n  hint: raise `ulimit ")
+    assert "Traceback" not in done.stderr

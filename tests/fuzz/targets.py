@@ -7,18 +7,23 @@ import io
 import json
 import lzma
 import re
+import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from bench.faulted import moody_transports as http2
 from deadheat import report
 from deadheat.audit.beside import Case
 from deadheat.audit.defects import find_defects
@@ -26,8 +31,9 @@ from deadheat.campaign.schedule import estimate, outline
 from deadheat.catalog import Server, load_catalog, selection
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import printable
-from deadheat.host import HostError
+from deadheat.host import Completed, HostError
 from deadheat.host.replies import lines_of, replies
+from deadheat.load import Engine, LoadSpec
 from deadheat.measure.response import read_responses
 from deadheat.protocol import AloneProtocol, SearchProtocol, load_protocol
 from deadheat.protocol.figures import read_figures
@@ -82,6 +88,10 @@ HAR = json.dumps(
 CURLS = (
     b"curl 'http://a.test/x?y=1' -H 'Accept: text/plain' --data-raw $'it\\'s\\u00e9' -XPUT",
     b"curl -G a.test --data-urlencode 'q=a b' -u me:you -b id=1 --json '{}' -H @file",
+)
+OF_HTTP2 = (
+    *(http2.setting(http2.STREAMS, 100), http2.right(1), http2.right(3)),
+    *(said for make in http2.FRAMES.values() for s in (1, 3) if len(said := make(s)) < 1000),
 )
 OF_RESPONSES = (
     *(b"\r\n", b": ", b"\0", b"chunked", b"-1", b";", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
@@ -171,6 +181,53 @@ def check_replies(content: bytes, _: Path) -> None:
             assert isinstance(reply.number, int)
             if reply.error is not None:
                 printable(str(HostError(reply.error["message"] or "", reply.error["hint"])))
+
+
+def check_http2(content: bytes, _: Path) -> None:
+    """The load engine gets these frames on each connection after the first one."""
+    server = _server()
+    server.say(content)
+    spec = LoadSpec(server.url, 1, 0.02, timeout_s=0.1, http2_streams=2)
+    done = subprocess.run(Engine().command(spec), capture_output=True, text=True)
+    assert done.returncode in (0, 3, 4), (done.returncode, done.stderr)
+    with suppress(DeadheatError):
+        Engine().parse(spec, Completed(done.returncode, done.stdout, done.stderr, 0.1, 0.1), "1")
+
+
+class _FrameServer:
+    """A server in this process that answers right on one connection and says anything on others."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._content: Iterator[bytes] = iter(())
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return "http://{}:{}/".format(*self._listener.getsockname())
+
+    def say(self, content: bytes) -> None:
+        self._content = chain([OF_HTTP2[0] + http2.right(1)], repeat(content))
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            said = next(self._content)
+            threading.Thread(target=self._serve, args=(connection, said), daemon=True).start()
+
+    @staticmethod
+    def _serve(connection: socket.socket, said: bytes) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(1)
+            connection.recv(1 << 16)
+            connection.sendall(said)
+            while connection.recv(1 << 16):
+                pass
+
+
+@cache
+def _server() -> _FrameServer:
+    return _FrameServer()
 
 
 def check_har(content: bytes, folder: Path) -> None:
@@ -297,6 +354,27 @@ TARGETS = {
         ),
         check_response,
         150,
+    ),
+    "http2": Target(
+        st.builds(
+            edited,
+            st.lists(
+                st.one_of(
+                    st.sampled_from(OF_HTTP2),
+                    st.builds(
+                        http2.frame,
+                        st.integers(0, 11),
+                        st.integers(0, 255),
+                        st.integers(0, 9),
+                        st.binary(max_size=40),
+                    ),
+                ),
+                max_size=8,
+            ).map(b"".join),
+            st.one_of(st.just([]), edits(OF_HTTP2)),
+        ),
+        check_http2,
+        20,
     ),
     "replies": Target(
         st.one_of(

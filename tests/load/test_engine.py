@@ -1,4 +1,5 @@
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,6 +75,19 @@ def test_rejects_output_without_a_document() -> None:
     with pytest.raises(GeneratorFailed, match="deadheat-load ended with 2 and printed") as caught:
         ENGINE.parse(SPEC, ended, "0.1.0")
     assert caught.value.hint == "deadheat-load: -c: expected a number"
+
+
+def test_bug_a_document_of_another_version_was_a_traceback() -> None:
+    document = json.loads(printed("engine-closed.json").stdout)
+    for key in {*document} - {"schema"}:
+        part = {name: value for name, value in document.items() if name != key}
+        for changed in (part, part | {key: None}):
+            with suppress(GeneratorFailed):
+                result = ENGINE.parse(SPEC, completed(stdout=json.dumps(changed)), "0.1.0")
+                assert result.requests_ok == 23297
+    del document["pauses"]
+    with pytest.raises(GeneratorFailed, match="cannot be read: KeyError"):
+        ENGINE.parse(SPEC, completed(stdout=json.dumps(document)), "0.1.0")
 
 
 def test_rejects_a_document_of_another_schema() -> None:

@@ -2,20 +2,30 @@
 
 import asyncio
 import json
+import logging
 import re
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from deadheat import report
+from deadheat.cli.serve import Http
 from deadheat.errors import DeadheatError
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import PackedDocument, document_of, packed_document
 from deadheat.serve.servers import points
 from deadheat.store import ImportedFrom, Store
+from tests.host.support import eventually
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
@@ -223,3 +233,49 @@ def test_a_server_page_marks_imported_runs(tmp_path: Path, run: MadeRun) -> None
         assert f"{run.run_id}</a>, imported" in other.get("/servers/alpha").text
     with TestClient(make_app(run.store.path), base_url="http://localhost") as own:
         assert "imported" not in own.get("/servers/alpha").text
+
+
+BEGINNING = b"POST /%s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("answers", [b"at-once", b"in-parts", b"later"])
+def test_bug_a_client_that_breaks_http_in_the_middle_was_a_traceback(
+    answers: bytes, pieces: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """h11 refused the answer of the application after the 400, and a 400 after its beginning."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"part"
+            await asyncio.sleep(0.1)
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        path = Request(scope).url.path
+        if path == "/later":
+            await asyncio.sleep(0.2)
+        answer = StreamingResponse(parts()) if path == "/in-parts" else Response("whole")
+        await answer(scope, receive, send)
+
+    config = uvicorn.Config(application, port=0, http=Http, log_config=None, lifespan="off")
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        eventually(lambda: server.started)
+        address = server.servers[0].sockets[0].getsockname()
+        with socket.create_connection(address, 30) as client:
+            sent = [BEGINNING % answers, b"not a chunk\r\n"]
+            client.sendall(sent[0] if pieces == 2 else b"".join(sent))
+            if pieces == 2:
+                time.sleep(0.05)
+                client.sendall(sent[1])
+            answer = b"".join(iter(lambda: client.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 400") == (pieces == 1 or answers == b"later"), answer
+        with socket.create_connection(address, 30) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+    finally:
+        server.should_exit = True
+        thread.join()
+    assert [record for record in caplog.records if record.levelno > logging.WARNING] == []

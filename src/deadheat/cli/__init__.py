@@ -12,7 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from deadheat import __version__
-from deadheat.cli.endings import ExitCode, ending_as_interrupts
+from deadheat.cli.endings import (
+    ExitCode,
+    end_at_lost_threads,
+    ending_as_interrupts,
+    shortage,
+)
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable, UsageFault
 from deadheat.output import color, echo, open_closed_outputs, print_error
 
@@ -151,6 +156,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point. An error that the user can act on prints a message; exit codes: `ExitCode`."""
     open_closed_outputs()
+    end_at_lost_threads()
     try:
         with ending_as_interrupts():
             cli.main(prog_name="deadheat", standalone_mode=False, color=color())
@@ -168,17 +174,16 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.exit(ExitCode.OUTPUT_CLOSED)
-    except OSError as error:
-        print_error(
-            f"{error.filename or 'the output'}: {error.strerror}",
-            "check the path, its permissions and the free disk space",
-        )
-        sys.exit(ExitCode.FAILED)
-    except MemoryError:
-        print_error(
-            "deadheat has no memory left",
-            "end other programs, then: deadheat resume; `deadheat doctor` shows the free memory",
-        )
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
+        words = shortage(error)
+        if words is None and isinstance(error, OSError):
+            words = (
+                f"{error.filename or 'the output'}: {error.strerror}",
+                "check the path, its permissions and the free disk space",
+            )
+        if words is None:
+            raise
+        print_error(*words)
         sys.exit(ExitCode.FAILED)
     except LinkLost as error:
         print_error(str(error), error.hint)

@@ -1,4 +1,5 @@
-"""How a command ends: its exit code, and the signals SIGTERM and SIGHUP, which act as Ctrl-C does.
+"""How a command ends: its exit code, the signals SIGTERM and SIGHUP, which act as Ctrl-C does, and
+the lack of memory or descriptors.
 
 `docs/scripts.md` has the exit codes too.
 """
@@ -9,6 +10,7 @@ import os
 import signal
 import sys
 import termios
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -17,6 +19,21 @@ from types import FrameType
 from deadheat.output import print_error
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+NO_MEMORY = (
+    "deadheat has no memory left",
+    "raise `ulimit -v` or end other programs; `deadheat resume` then continues a race, and "
+    "`deadheat doctor` shows the free memory",
+)
+NO_DESCRIPTORS = (
+    "deadheat has no file descriptor left",
+    "raise `ulimit -n`; `deadheat resume` then continues a race",
+)
+SHORTAGES = {
+    errno.ENOMEM: NO_MEMORY,
+    errno.EMFILE: NO_DESCRIPTORS,
+    errno.ENFILE: NO_DESCRIPTORS,
+}
+RESERVE = [bytes(1 << 20)]  # given up to have memory for the last words
 
 
 class ExitCode(IntEnum):
@@ -33,6 +50,43 @@ class ExitCode(IntEnum):
 def explain(why: str, hint: str) -> None:
     """Say on standard error why a command that printed its results does not exit with 0."""
     print_error(why, hint)
+
+
+def shortage(error: BaseException) -> tuple[str, str] | None:
+    """What deadheat lacks, and what the user can do, if that was the error."""
+    if isinstance(error, OSError):
+        return SHORTAGES.get(error.errno or 0)
+    no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    no_room = isinstance(error, ImportError) and "failed to map segment" in str(error)  # dlopen(3)
+    if not (no_thread or no_room or isinstance(error, MemoryError)):
+        return None
+    RESERVE.clear()
+    return NO_MEMORY
+
+
+def end_at_lost_threads() -> None:
+    """End the command at once if one of its threads ends for want of memory.
+
+    Who waits for that thread, or for its start (CPython sets `_started` in the new thread), would
+    wait for ever. The agent ends all processes when the command is gone.
+    """
+    unraisable, uncaught = sys.unraisablehook, threading.excepthook
+
+    def end_if_short(error: BaseException | None) -> None:
+        if error is not None and (words := shortage(error)) is not None:
+            print_error(*words)
+            os._exit(ExitCode.FAILED)
+
+    def at_start(event: "sys.UnraisableHookArgs") -> None:
+        if isinstance(getattr(event.object, "__self__", None), threading.Thread):
+            end_if_short(event.exc_value)
+        unraisable(event)
+
+    def in_thread(event: threading.ExceptHookArgs) -> None:
+        end_if_short(event.exc_value)
+        uncaught(event)
+
+    sys.unraisablehook, threading.excepthook = at_start, in_thread
 
 
 @contextmanager

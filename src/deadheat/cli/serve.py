@@ -9,7 +9,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, flag, listed
@@ -65,13 +67,31 @@ def command(port: int, host: str, store_path: Path) -> None:
     said = logging.StreamHandler()
     said.setFormatter(_FirstLine())
     logging.getLogger("asyncio").addHandler(said)
-    server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning"))
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning", http=Http)
+    server = uvicorn.Server(config)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, server.handle_exit)  # an exception would be lost in the loop
     with suppress(KeyboardInterrupt):
         server.run()
     if not server.started:
         sys.exit(ExitCode.FAILED)
+
+
+class Http(H11Protocol):
+    """HTTP/1.1, also with a client that breaks it after the application got its request.
+
+    uvicorn then sends a 400, although the application answers, or has begun to: h11 refuses the
+    second answer, and each such client was a traceback.
+    """
+
+    def send_400_response(self, msg: str) -> None:
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # what the application still sends goes nowhere
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
 
 class _FirstLine(logging.Formatter):

@@ -24,6 +24,7 @@ from deadheat.load.base import (
     LoadResult,
     LoadSpec,
     ended_early,
+    no_result,
 )
 
 if TYPE_CHECKING:
@@ -115,25 +116,35 @@ class Engine:
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
         try:
-            document = json.loads(completed.stdout)
-        except json.JSONDecodeError as error:
-            raise GeneratorFailed(
-                f"{BINARY} ended with {completed.exit_code} and printed no result",
-                (completed.stderr or completed.stdout).strip()[-500:] or None,
-            ) from error
+            document = object_of(completed.stdout)
+        except GeneratorFailed as error:
+            raise no_result(BINARY, completed) from error
         if document.get("schema") != SCHEMA:
             raise GeneratorFailed(
                 f"expected schema {SCHEMA} of {BINARY}, not {document.get('schema')}"
             )
         if "preflight_error" in document:
             raise GeneratorFailed(f"{PREFLIGHT}{document['preflight_error']}")
-        if document["interrupted"]:
-            raise ended_early(self.name, document["elapsed_s"], spec)
+        if document.get("interrupted"):
+            raise ended_early(self.name, document.get("elapsed_s") or 0.0, spec)
         return result_of(document, self.name, version)
 
 
 def result_of(document: Mapping[str, Any], generator: str, version: str) -> LoadResult:
-    """What one JSON document of the engine measured."""
+    """What one JSON document of the engine measured.
+
+    Raises `GeneratorFailed` if it lacks something, as that of an engine of another version may.
+    """
+    try:
+        return _result_of(document, generator, version)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise GeneratorFailed(
+            f"{BINARY} printed a document that cannot be read: {error!r}",
+            "its version is another one than deadheat's; in a checkout: make build",
+        ) from error
+
+
+def _result_of(document: Mapping[str, Any], generator: str, version: str) -> LoadResult:
     latency = document["latency"]
     return LoadResult(
         generator=generator,
@@ -247,7 +258,7 @@ def read_slice(line: str, number: int, version: str) -> LoadResult:
         raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
     if answer.get("type") != "slice" or answer.get("id") != number:
         raise GeneratorFailed(f"{BINARY} did not answer slice {number}: {line[:200]}")
-    if answer["interrupted"]:
+    if answer.get("interrupted"):
         raise GeneratorFailed(f"{BINARY} was interrupted during slice {number}")
     result = result_of(answer, Engine.name, version)
     if result.requests_ok or result.errors_total or not result.sending_s:

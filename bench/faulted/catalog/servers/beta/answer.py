@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 
@@ -14,6 +15,10 @@ MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 def answer(connection: socket.socket) -> None:
     received = b""
     try:
+        if len(sys.argv) > 3:  # a certificate and its key
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*sys.argv[3:])
+            connection = context.wrap_socket(connection, server_side=True)
         while chunk := connection.recv(4096):
             received += chunk
             while b"\r\n\r\n" in received:
