@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.ranking.change import change, difference, mean_differences
+from deadheat.stats.ranking.change import (
+    change,
+    difference,
+    learned_difference,
+    learned_means,
+)
 
 
 def test_change_is_welchs_interval_of_invocation_means() -> None:
@@ -49,22 +54,25 @@ def test_differences_of_several_servers_hold_jointly_and_learn_from_each_other(s
     for _ in range(races):
         spread = np.exp(generator.uniform(math.log(0.01), math.log(0.05), (servers, 1, 1)))
         noise = np.exp(spread * generator.standard_normal((servers, 2, starts)))
-        samples = {str(k): (10 * own[0], 12 * own[1]) for k, own in enumerate(noise)}
-        found = mean_differences(samples, 0.05 / servers)
-        wrong += any(not each.low < 2 < each.high for each in found.values())
-        widths += [each.high - each.low for each in found.values()]
-        apart = [difference(*own, 0.05 / servers) for own in samples.values()]
-        welch_widths += [each.high - each.low for each in apart]
+        samples = {k: (10 * own[0], 12 * own[1]) for k, own in enumerate(noise)}
+        means = learned_means({(k, at): own[at] for k, own in samples.items() for at in (0, 1)})
+        apart = [learned_difference(means[k, 0], means[k, 1], 0.05 / servers) for k in samples]
+        wrong += any(not each.low < 2 < each.high for each in apart)
+        widths += [each.high - each.low for each in apart]
+        by_welch = [difference(*own, 0.05 / servers) for own in samples.values()]
+        welch_widths += [each.high - each.low for each in by_welch]
     assert wrong / races < 0.08
     assert np.median(widths) < 0.7 * np.median(welch_widths)
 
 
-def test_differences_need_values_on_both_sides() -> None:
-    samples = {"a": ([1.0, 1.1], [2.0, 2.1]), "b": ([1.0], []), "c": ([0.0, 1.0], [1.0, 1.0])}
-    assert list(mean_differences(samples, 0.05)) == ["a"]
-    assert mean_differences({}, 0.05) == {}
-    alone = mean_differences({"a": ([1.0], [2.0])}, 0.05)["a"]
-    assert (alone.value, alone.low, alone.high) == (1.0, -math.inf, math.inf)
+def test_a_mean_has_no_interval_with_a_zero_or_without_any_two_starts() -> None:
+    means = learned_means({"a": [1.0, 1.1], "b": [], "c": [0.0, 1.0]})
+    assert {key: mean.value for key, mean in means.items()} == {"a": 1.05, "c": 0.5}
+    alone = learned_means({"a": [1.0], "b": [2.0]})
+    assert learned_means({}) == {}
+    for first, second in ((means["a"], means["c"]), (alone["a"], alone["b"])):
+        interval = learned_difference(first, second, 0.05)
+        assert (interval.low, interval.high) == (-math.inf, math.inf)
 
 
 def test_ignores_missing_trials_and_rejects_a_side_without_any() -> None:

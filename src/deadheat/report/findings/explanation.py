@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import itemgetter
 from typing import Self
 
 from deadheat import numbers
@@ -18,7 +19,7 @@ from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.ranking.change import MeanDifference, difference
+from deadheat.stats.ranking.change import MeanDifference, learned_difference, learned_means
 from deadheat.store.json_columns import PerRequest
 from deadheat.workload import over, parts_of
 
@@ -161,24 +162,31 @@ def gaps(view: RunView) -> tuple[Gap, ...]:
 
     Over several transports, pairs of one server, and then those over one transport.
     """
-    known = [(each, parts) for each in explained(view) if (parts := by_instance(each))]
-    places = range(len(known))
-    pairs = sorted(combinations(places, 2), key=lambda pair: (pair[1] - pair[0], pair))
+    parts = {each.name: own for each in explained(view) if (own := by_instance(each))}
+    learned = [
+        learned_means({name: [part(times) for times in own] for name, own in parts.items()})
+        for part in (itemgetter(0), itemgetter(1), sum)
+    ]
+    ordered = list(combinations(enumerate(parts), 2))
+    ordered.sort(key=lambda pair: (pair[1][0] - pair[0][0], pair))
     if len(view.by_workload) > 1:
-        names = [parts_of(each.name) for each, _ in known]
-        alike = [
-            [pair for pair in pairs if names[pair[0]][at] == names[pair[1]][at]] for at in (0, 1)
+        ordered = [
+            pair
+            for at in (0, 1)
+            for pair in ordered
+            if parts_of(pair[0][1])[at] == parts_of(pair[1][1])[at]
         ]
-        pairs = [*alike[0], *alike[1]]
-    ordered = []
-    for low, high in pairs:
-        (less, less_parts), (more, more_parts) = known[low], known[high]
-        sides = [list(zip(*parts, strict=True)) for parts in (less_parts, more_parts)]
-        user, system = (difference(sides[0][at], sides[1][at], ALPHA) for at in (0, 1))
-        sums = [[own + kernel for own, kernel in parts] for parts in (less_parts, more_parts)]
-        bounds = map(TimeInterval.of, (user, system, difference(sums[0], sums[1], ALPHA)))
-        ordered.append(Gap.between(more.name, less.name, *bounds))
-    return tuple(ordered)
+    return tuple(
+        Gap.between(
+            more,
+            less,
+            *(
+                TimeInterval.of(learned_difference(means[less], means[more], ALPHA))
+                for means in learned
+            ),
+        )
+        for (_, less), (_, more) in ordered
+    )
 
 
 def by_instance(contender: ContenderView) -> list[tuple[float, float]]:

@@ -12,7 +12,7 @@ from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.slice_fit import beside_first_transport, over_transport
 from deadheat.report.model.view import Cell, RunView
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
-from deadheat.stats.ranking.change import UnpairedChange, mean_differences
+from deadheat.stats.ranking.change import UnpairedChange, learned_difference, learned_means
 from deadheat.stats.ranking.model_ranking import pair_fits
 
 
@@ -123,12 +123,16 @@ def _between(first: RunView, other: RunView, connections: int) -> Iterator[Trans
     rates = changes(first, other, connections) | _modeled(first, other, connections)
     names = [name for name in before if name in after and name in rates]
     alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
-    more_us = mean_differences(
-        {name: (_cpu_us_by_start(before[name]), _cpu_us_by_start(after[name])) for name in names},
-        alpha,
+    cpu_us = learned_means(
+        {
+            (name, side): _cpu_us_by_start(cells[name])
+            for name in names
+            for side, cells in enumerate((before, after))
+        }
     )
     for name in names:
-        rate, cpu = rates[name], more_us.get(name)
+        rate, sides = rates[name], [cpu_us.get((name, side)) for side in (0, 1)]
+        cpu = learned_difference(sides[0], sides[1], alpha) if sides[0] and sides[1] else None
         yield TransportCost(
             name=name,
             workload=other.workload,

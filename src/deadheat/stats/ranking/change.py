@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ from deadheat.stats.model.slices import Indices
 from deadheat.stats.model.variances import learn_variances
 from deadheat.stats.ranking.decision import effort_to_detect, effort_until
 from deadheat.stats.ranking.ranks import Pair, Ranking
+
+Key = TypeVar("Key")
 
 
 class Outcome(IntEnum):
@@ -140,6 +143,8 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Mea
     variance = sum(parts)
     if variance == 0:
         return MeanDifference(value, value, value)
+    if math.isnan(variance):
+        return MeanDifference(value, -math.inf, math.inf)
     degrees = variance**2 / sum(
         part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
     )
@@ -147,40 +152,53 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Mea
     return MeanDifference(value, value - reach, value + reach)
 
 
-def mean_differences(
-    samples: Mapping[str, tuple[Sequence[float], Sequence[float]]], alpha: float
-) -> dict[str, MeanDifference]:
-    """Of the second mean from the first, of each name whose sides have values, all above 0.
+@dataclass(frozen=True, slots=True)
+class LearnedMean:
+    """A mean, the variance of its error (NaN if unknown), and its degrees of freedom."""
 
-    A value is that of one start. A side has few starts, so the variances of the logarithms learn
-    from those of all sides (see `variances.learn_variances`). Two-sided t-intervals at 1 - `alpha`
-    with the degrees of Welch and Satterthwaite.
+    value: float
+    variance: float
+    degrees: float
+
+
+def learned_means(samples: Mapping[Key, Sequence[float]]) -> dict[Key, LearnedMean]:
+    """The means of samples with a value for each start; one without any is left out.
+
+    A sample has few starts, so the variances of the logarithms learn from those of all samples
+    (see `variances.learn_variances`). That of a sample with a 0 is unknown.
     """
-    complete = {
-        name: sides
-        for name, sides in samples.items()
-        if all(min(side, default=0.0) > 0 for side in sides)
-    }
-    if not complete:
+    known = {key: np.asarray(values, dtype=float) for key, values in samples.items() if len(values)}
+    if not known:
         return {}
-    sides = [np.asarray(side, dtype=float) for both in complete.values() for side in both]
-    counts = np.array([len(side) for side in sides])
-    of_logs = np.array([np.log(side).var(ddof=1) if len(side) > 1 else np.nan for side in sides])
-    variances, degrees = learn_variances(of_logs, counts - 1.0)
-    means = np.array([side.mean() for side in sides])
-    squared = means**2 * variances / counts
-    differences = {}
-    for place, name in enumerate(complete):
-        pair = slice(2 * place, 2 * place + 2)
-        value = float(means[pair][1] - means[pair][0])
-        variance = float(squared[pair].sum())
-        freedom = variance**2 / float((squared[pair] ** 2 / degrees[pair]).sum())
-        reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(variance)
-        known = math.isfinite(reach)
-        differences[name] = MeanDifference(
-            value, value - reach if known else -math.inf, value + reach if known else math.inf
-        )
-    return differences
+    positive = np.array([values.min() > 0 for values in known.values()])
+    counts = np.array([len(values) for values in known.values()])
+    of_logs = [
+        np.log(values).var(ddof=1) if is_positive and len(values) > 1 else np.nan
+        for values, is_positive in zip(known.values(), positive, strict=True)
+    ]
+    variances, degrees = np.array(of_logs), counts - 1.0
+    if np.any(variances > 0):
+        variances, degrees = learn_variances(variances, degrees)
+    means = np.array([values.mean() for values in known.values()])
+    squared = np.where(positive, means**2 * variances / counts, np.nan)
+    return {
+        key: LearnedMean(float(means[k]), float(squared[k]), float(degrees[k]))
+        for k, key in enumerate(known)
+    }
+
+
+def learned_difference(first: LearnedMean, second: LearnedMean, alpha: float) -> MeanDifference:
+    """A two-sided t-interval at 1 - `alpha`, with the degrees of Welch and Satterthwaite."""
+    value = second.value - first.value
+    sides = (first, second)
+    variance = sum(side.variance for side in sides)
+    if variance == 0:
+        return MeanDifference(value, value, value)
+    if math.isnan(variance):
+        return MeanDifference(value, -math.inf, math.inf)
+    degrees = variance**2 / sum(side.variance**2 / side.degrees for side in sides)
+    reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
+    return MeanDifference(value, value - reach, value + reach)
 
 
 def _means(rates: npt.ArrayLike) -> Floats:
