@@ -29,6 +29,7 @@ RESULTS = ROOT / "docs" / "results"
 NAMES = (
     "evidence",
     "engine-design",
+    "engine-others",
     "reliability",
     "reliability-faults",
     "cluster",
