@@ -4,6 +4,8 @@
     python bench/interop.py [SERVER...] [--transport h2,h2c] [--seconds 2] [--rounds 2] [-o FILE]
     python bench/interop.py --show docs/results/interop.json
 
+With -o, the file keeps its loads of other servers.
+
 Each server of the catalog starts on the first CPUs and warms up. Then deadheat-load and h2load
 load it from the other CPU, one after the other, in turns. nginx, h2o and Apache httpd write an
 access log meanwhile, which is the only change to them: its lines have to be the requests that were
@@ -49,12 +51,7 @@ SERVERS = (
 LOGS = {  # the file of a server's configuration, and what an access log adds to it
     "nginx-static": ("site.conf", "server {", "server {{ access_log {log};"),
     "h2o-static": ("h2o.conf", "max-connections", "access-log: {log}\nmax-connections"),
-    "apache-static": (
-        "site.conf",
-        "TypesConfig",
-        "LoadModule log_config_module /usr/lib/apache2/modules/mod_log_config.so\n"
-        "CustomLog {log} %>s\nTypesConfig",
-    ),
+    "apache-static": ("site.conf", "TypesConfig", "CustomLog {log} %>s\nTypesConfig"),
 }
 WARM_S = {Compiler.NONE: 0.5, Compiler.JIT: 3.0, Compiler.TIERED: 8.0}
 LOG_S = 0.5  # until the last lines are written
@@ -74,11 +71,19 @@ def main() -> int:
         for load in measure(world, args, with_logs(Path(folder), args.servers)):
             loads.append(load)
             print(table([load]).splitlines()[-1], file=sys.stderr, flush=True)
-    command = " ".join(["python", *sys.argv])
     if args.output:
-        args.output.write_text(json.dumps({"command": command, "loads": loads}, indent=1) + "\n")
+        store(args.output, loads)
     print(table(loads))
     return 0 if all(agrees(load) for load in loads) else 1
+
+
+def store(path: Path, loads: Sequence[dict[str, Any]]) -> None:
+    """The file keeps its loads of other servers, and the commands that measured them."""
+    before = json.loads(path.read_text()) if path.exists() else {"commands": [], "loads": []}
+    servers = {load["server"] for load in loads}
+    kept = [load for load in before["loads"] if load["server"] not in servers]
+    commands = [*before["commands"], " ".join(["python", *sys.argv])]
+    path.write_text(json.dumps({"commands": commands, "loads": [*kept, *loads]}, indent=1) + "\n")
 
 
 def arguments() -> argparse.Namespace:
