@@ -147,7 +147,7 @@ RACE_VERDICTS: Mapping[str, RaceVerdict] = {
             *("bad HPACK", "interrupted head", "interim flood", "PING flood", "SETTINGS flood"),
             *("empty DATA flood", "window that grows by 0", "window that is too large"),
             *("frame that is too long", "PUSH_PROMISE", "answer on an even stream"),
-            *("answer that nobody asked for", "padding longer than its frame"),
+            *("answer to no request", "padding longer than its frame"),
             *("forbidden setting", "SETTINGS of five bytes", "HTTP/1.1 in the middle", "noise"),
         )
     },

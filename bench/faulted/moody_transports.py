@@ -156,7 +156,7 @@ FRAMES: dict[str, Callable[[int], bytes]] = {
     "frame that is too long": lambda s: head(s) + body(s, bytes(20_000)),
     "PUSH_PROMISE": lambda s: frame(PUSH, WHOLE, s, number(2) + b"\x82\x84\x86") + right(s),
     "answer on an even stream": lambda s: right(s + 1),
-    "answer that nobody asked for": lambda s: right(s + 1000),
+    "answer to no request": lambda s: right(s + 1000),
     "padding longer than its frame": lambda s: head(s) + body(s, b"\xff", PADDED | END),
     "forbidden setting": lambda s: setting(FRAME_BYTES, 1) + right(s),
     "SETTINGS of five bytes": lambda s: frame(SETTINGS, 0, 0, bytes(5)) + right(s),
@@ -253,7 +253,7 @@ class Connection:
         return moody.MODES[self._mode](served, connection)
 
     def _leaves(self) -> bool:
-        """The client has to connect anew, and is told so in time."""
+        """The client has to connect anew, and learns it before it sends."""
         return self._mode in HANDSHAKES and self._began_calm
 
     def _send_noise(self) -> None:

@@ -78,8 +78,8 @@ def test_a_stop_loses_nothing_and_only_what_changed_runs_again(
     runs = stored(tmp_path, "SELECT command FROM run ORDER BY rowid")
     assert len(runs) == 2
     assert '"hello", "exits-at-start"' in runs[1]["command"]
-    told = [line for line in added.err.splitlines() if line.startswith("exits-at-start")]
-    assert len(told) == 1, "one server that fails costs a line"
+    failed = [line for line in added.err.splitlines() if line.startswith("exits-at-start")]
+    assert len(failed) == 1, "one server that fails costs a line"
 
 
 def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:

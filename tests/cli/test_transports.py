@@ -84,11 +84,11 @@ def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path:
     ended = deadheat("run", "nulls", *race, "--close", "--json")
     assert ended.ran, ended.err
     report = json.loads(ended.out)
-    found = {each["workload"]: each for each in report["handshakes"]}
-    assert list(found) == ["hello:https", "hello:h2"], "plain HTTP has none"
+    by_workload = {each["workload"]: each for each in report["handshakes"]}
+    assert list(by_workload) == ["hello:https", "hello:h2"], "plain HTTP has none"
     (server,) = [each for each in report["contenders"] if each["name"] == "nulls"]
     for level in server["levels"][1:]:
-        row = found[level["workload"]]
+        row = by_workload[level["workload"]]
         # A handshake counts if it began in the window, and an answer if its connect did.
         assert row["handshakes"] == pytest.approx(
             sum(t["requests_ok"] for t in level["trials"]), rel=0.2

@@ -114,16 +114,16 @@ def test_a_connection_per_request_over_tls_has_a_table_of_handshakes(
     run.end()
     view = load_view(run.store, run.run_id)
     analysis = analyze(view)
-    found = handshakes(view)
-    assert [row.name for row in found] == ([] if keep_alive else ["b", "a"])
+    rows = handshakes(view)
+    assert [row.name for row in rows] == ([] if keep_alive else ["b", "a"])
     document = json.loads(json_document.write(view, analysis))
-    assert len(document["handshakes"]) == len(found)
+    assert len(document["handshakes"]) == len(rows)
     text = markdown.write(view, analysis)
     console = make_console(width=80, styled=False)
     with console.capture() as capture:
         terminal.show(console, view, analysis)
-    assert ("## Handshakes" in text) == ("handshakes/s" in capture.get()) == bool(found)
-    for row in found:
+    assert ("## Handshakes" in text) == ("handshakes/s" in capture.get()) == bool(rows)
+    for row in rows:
         rate_per_s = next(c.cells[100] for c in view.contenders if c.name == row.name)
         assert row.per_s == pytest.approx(1.1 * (rate_per_s.rate_per_s("median") or 0.0))
         assert row.server_cpu_us == pytest.approx(41.5 / 1.1)

@@ -192,7 +192,10 @@ def _result_of(document: Mapping[str, Any], generator: str, version: str) -> Loa
 
 
 def _handshakes(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Their times, where each request has a connection: kept ones are opened all at once."""
+    """The times of handshakes, of runs with a connection for each request.
+
+    Kept connections are opened all at once, so their handshakes wait for each other.
+    """
     tls = document.get("tls") if document["config"]["close"] else None
     return {HANDSHAKE: tls[HANDSHAKE]} if tls else {}
 

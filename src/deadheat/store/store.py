@@ -325,7 +325,7 @@ STATES = {"alive": "running", "gone": "lost", "unknown": "unended"}  # of a run 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A process. Its start tells it from a later process with the same number.
+    """A process. A later process with the same number has another start.
 
     `start_ticks` is field 22 of /proc/PID/stat (proc(5)), counted since the machine started.
     """
