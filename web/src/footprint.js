@@ -1,6 +1,6 @@
 // What servers take up: time to start, memory, build, dependencies; and rate against memory.
 
-import { dot, text } from "@observablehq/plot";
+import { dot, initializer, text } from "@observablehq/plot";
 import { h, scrolling, section, table } from "./dom.js";
 import { figure } from "./figure.js";
 import * as numbers from "./numbers.js";
@@ -75,6 +75,34 @@ function spread(value, unit) {
   return `${mean} [${Number(((value.mean - value.low) / unit).toPrecision(2))}]`;
 }
 
+const LETTER = 6.2; // px, about the width of a letter
+const BESIDE = [-10, 12, -22, 24, -34, 36]; // px above or below a dot
+
+/** Names near their dots, within the chart and, where there is room, apart from each other. */
+const named = initializer(
+  { x: "memory", y: "rate", text: "name" },
+  (data, facets, channels, scales, { width }) => {
+    /** @type {{ x: number, y: number, half: number }[]} */
+    const placed = [];
+    const values = /** @type {Record<"x" | "y", { value: number[] }>} */ (channels);
+    const at = (/** @type {"x" | "y"} */ axis, /** @type {number} */ i) =>
+      Number(scales[axis]?.(values[axis].value[i]));
+    for (const [i, { name }] of [...data].entries()) {
+      const half = (LETTER * name.length) / 2;
+      const x = Math.max(half, Math.min(width - half, at("x", i)));
+      const free = BESIDE.map((dy) => at("y", i) + dy).find((y) =>
+        placed.every((other) => {
+          const beside = Math.abs(other.x - x) > other.half + half;
+          return beside || Math.abs(other.y - y) >= 11;
+        }),
+      );
+      placed.push({ x, y: free ?? at("y", i) + BESIDE[0], half });
+    }
+    const all = /** @param {"x" | "y"} axis */ (axis) => placed.map((place) => place[axis]);
+    return { data, facets, channels: { x: { value: all("x") }, y: { value: all("y") } } };
+  },
+);
+
 /**
  * The rate of each server against its peak memory.
  * @param {Report} report
@@ -91,12 +119,13 @@ function picture(report, connections) {
       `Requests/s and peak memory of ${numbers.count(points.length, "server")}: up and to the left is better.`,
       {
         width: 900,
-        height: 320,
+        height: 330,
+        marginTop: 36, // room for names above the highest dot
         x: { type: "log", label: "peak memory, MiB", tickFormat: numbers.tick },
         y: { type: "log", label: "requests/s", tickFormat: numbers.tick, grid: true },
         marks: [
           dot(points, { x: "memory", y: "rate", r: 4, fill: "currentColor" }),
-          text(points, { x: "memory", y: "rate", text: "name", dy: -10 }),
+          text(points, named),
         ],
       },
       ["server", "requests/s", "peak, MiB"],
