@@ -236,11 +236,13 @@ def badge_file(name: str) -> str:
 
 def badge(edition: Edition, name: str) -> str:
     """A badge of a server, as shields.io reads one from an address: its place on each workload."""
-    words = []
+    words: list[str] = []
+    separates: list[float | None] = []
     for level in edition.levels:
         rows = level.ranking.rows if level.ranking else ()
         for row in rows:
             if row.name == name:
+                separates.append(level.separates)
                 share = share_text(row.ratio_to_leader.ratio)
                 rank = f"place {row.rank} of {len(rows)}"
                 words.append(f"{one_line(level.level.workload, 20)} {share} %, {rank}")
@@ -251,7 +253,7 @@ def badge(edition: Edition, name: str) -> str:
         "message": message,
         "color": "0b62ad" if words else "59626b",
         "workloads": words,
-        "separates": edition.separates,
+        "separates": separates[0] if separates else None,  # on the workload of the message
         "measured": f"{edition.newest.started_at:%Y-%m-%d}",
     }
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
@@ -361,7 +363,7 @@ def draw_top(edition: Edition) -> str | None:
     newest = edition.newest
     lines = [
         f"{level.level.workload}: % of the best, with intervals; a brace is a dead heat. "
-        f"{separates_text(edition)}",
+        f"{separates_text([level])}",
         f"{newest.started_at:%Y-%m-%d}, {newest.machine}",
     ]
     for i, line in enumerate(lines):

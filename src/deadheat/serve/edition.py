@@ -3,7 +3,8 @@
 A run holds a part of the servers, of the workloads, or all of them. Parts of one level are linked
 by the contenders that they share (and controls, where a run's model has them), with the model of
 `cluster` on one pair of hosts, so the intervals contain the link. All runs of one build count.
-Where a server was built anew, its newest build is ranked; the older ones only link the parts.
+At each level the newest build of a server that was measured there is ranked; the older ones only
+link the parts.
 """
 
 import datetime
@@ -24,6 +25,7 @@ from deadheat.report.findings.footprint import memory_meaning
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.serve.entries import CommonCost, cost_of
 from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.ranking.host_pairs import HostPairFit, fit_host_pairs, rank_over_host_pairs
 from deadheat.stats.ranking.ranks import Ranking, without_interval
@@ -116,11 +118,12 @@ class PartLevel:
 
 @dataclass(frozen=True, slots=True)
 class EditionPart:
-    """What the board keeps of one run."""
+    """What the board keeps of one run. `costs` are those at its lowest common rate, by workload."""
 
     run: PartRun
     levels: tuple[PartLevel, ...]
     servers: Mapping[str, ServerFacts]
+    costs: Mapping[str, CommonCost] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ class BoardLevel:
     """One column: the ranking over all parts, and each cell with the run that it is of.
 
     `estimate` is the model behind the ranking, of the `names`; None where trials are not slices.
+    `older` has the version of each cell whose build is older than that of the server's newest run.
     """
 
     level: Level
@@ -137,6 +141,13 @@ class BoardLevel:
     controls: frozenset[str]
     cells: Mapping[str, tuple[CellFigures, PartRun]]
     reasons: Mapping[str, str]
+    older: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def separates(self) -> float | None:
+        """The smallest difference that it detects with 80 % power; None if unknown."""
+        effect = self.ranking.minimum_detectable_effect if self.ranking else math.inf
+        return effect if math.isfinite(effect) else None
 
 
 @dataclass(frozen=True)
@@ -148,6 +159,7 @@ class Edition:
     levels: tuple[BoardLevel, ...]
     servers: Mapping[str, ServerFacts]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, CommonCost] = field(default_factory=dict)
 
     @property
     def newest(self) -> PartRun:
@@ -156,17 +168,6 @@ class Edition:
     def elsewhere(self, other: "Edition") -> str | None:
         """What `other` was measured on, if not on this edition's machine and CPUs."""
         return None if other.newest.key == self.newest.key else other.newest.key
-
-    @property
-    def separates(self) -> float | None:
-        """The largest of the smallest detectable differences of its workloads; None if unknown."""
-        effects = [
-            level.ranking.minimum_detectable_effect
-            for level in self.levels
-            if level.ranking is not None
-        ]
-        known = [effect for effect in effects if math.isfinite(effect)]
-        return max(known) if known and len(known) == len(effects) else None
 
 
 def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart:
@@ -199,12 +200,15 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
             name = contender.name
             if name not in facts:
                 facts[name] = _facts(contender, rows[name], raw.get(name, {}))
-    return EditionPart(run, tuple(level for each in views for level in _levels(each)), facts)
+    levels = tuple(level for each in views for level in _levels(each))
+    costs = {each.workload: cost for each in views if (cost := cost_of(each)) is not None}
+    return EditionPart(run, levels, facts, costs)
 
 
 def _levels(view: RunView) -> Iterable[PartLevel]:
     analysis = analyze(view)
-    request = str([each.model_dump(mode="json") for each in view.protocol.workloads])
+    workloads = [each.without_words for each in view.protocol.workloads]
+    request = str([each.model_dump(mode="json") for each in workloads])
     for level in analysis.levels:
         if not level.served:
             continue
@@ -307,7 +311,11 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
                 servers[contender] = facts
     columns = _columns(joined)
     levels = tuple(_board_level(level, joined, servers) for level in columns)
-    return Edition(name, tuple(part.run for part in joined), levels, servers, left_out)
+    costs: dict[str, CommonCost] = {}
+    for part in sorted(parts, key=lambda part: part.run.started_at):
+        if part.run.key == newest.run.key:
+            costs |= part.costs
+    return Edition(name, tuple(part.run for part in joined), levels, servers, left_out, costs)
 
 
 def _columns(parts: Sequence[EditionPart]) -> list[Level]:
@@ -330,12 +338,12 @@ def _board_level(
     having = [(part, each) for part in parts for each in part.levels if each.level == level]
     request = having[-1][1].request
     having = [(part, each) for part, each in having if each.request == request]
+    builds = _builds(having)
     cells: dict[str, tuple[CellFigures, PartRun]] = {}
+    older: dict[str, str] = {}
     stale: list[frozenset[str]] = []
     for part, each in having:
-        old = frozenset(
-            name for name in each.cells if part.servers[name].build_key != servers[name].build_key
-        )
+        old = frozenset(name for name in each.cells if part.servers[name].build_key != builds[name])
         stale.append(old)
         for name, figures in each.cells.items():
             if name in old:
@@ -345,12 +353,16 @@ def _board_level(
             known = cells.get(name)
             if known is None or figures.valid or not known[0].valid:
                 cells[name] = (figures, part.run)
+            if builds[name] != servers[name].build_key:
+                older[name] = part.servers[name].version
     controls = frozenset(name for _, each in having for name in each.controls)
     reasons = {name: figures.reason for name, (figures, _) in cells.items() if figures.reason}
-    if len(having) == 1 and not any(stale):
+    if len(having) > 1 or any(stale):
+        column = _linked(level, having, stale, controls, cells, reasons)
+    else:
         _, only = having[0]
         sliced = only.sliced
-        return BoardLevel(
+        column = BoardLevel(
             level,
             only.ranking,
             names=sliced.names if sliced else (),
@@ -359,7 +371,21 @@ def _board_level(
             cells=cells,
             reasons=reasons,
         )
-    return _linked(level, having, stale, controls, cells, reasons)
+    return replace(column, older=older)
+
+
+def _builds(having: Sequence[tuple[EditionPart, PartLevel]]) -> dict[str, str | None]:
+    """The build of each contender that counts at a level: its newest with a trial there.
+
+    That may not be the newest of the edition, whose later runs may be of other workloads.
+    """
+    seen = [
+        (name, part.servers[name].build_key, bool(figures.trials))
+        for part, each in having
+        for name, figures in each.cells.items()
+    ]
+    measured = {name: key for name, key, was_measured in seen if was_measured}
+    return {name: key for name, key, _ in seen} | measured
 
 
 def _linked(

@@ -2,12 +2,13 @@
 
 import datetime
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing, analyze
+from deadheat.report.findings.common_rate import rate_levels
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.formats.tables import of_leader, rank
@@ -60,6 +61,14 @@ class Meeting:
     detail: str
     rates_per_s: tuple[float | None, float | None]
     p99_us: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommonCost:
+    """CPU time per request at one offered rate, of the servers that hold it."""
+
+    offered_rate_per_s: float
+    cpu_us: Mapping[str, float]
 
 
 MetLevel = tuple[RunView, LevelAnalysis, list[Versus]]
@@ -163,4 +172,17 @@ def _meeting(view: RunView, run: SiteRun, pair: Versus) -> Meeting:
         detail=pair.detail,
         rates_per_s=(first.cell.rate_per_s(view.aggregate), second.cell.rate_per_s(view.aggregate)),
         p99_us=(first.cell.service["p99"], second.cell.service["p99"]),
+    )
+
+
+def cost_of(view: RunView) -> CommonCost | None:
+    """Of a run at common rates; the lowest is held by the most servers."""
+    levels = rate_levels(view)
+    if not levels:
+        return None
+    cells = {each.contender.name: each.cell for each in levels[0].cost if each.row is not None}
+    costs_us = {name: cell.server_cpu_us_per_request for name, cell in cells.items()}
+    return CommonCost(
+        levels[0].offered_rate_per_s,
+        {name: cpu_us for name, cpu_us in costs_us.items() if cpu_us is not None},
     )
