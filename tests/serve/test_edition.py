@@ -175,6 +175,18 @@ def test_the_sentence_at_the_top_says_what_each_workload_separates(store: Store)
     assert f'"separates": {joined.levels[0].separates}' in badge(joined, "a")
 
 
+def test_bug_runs_of_hello_alone_were_not_joined_with_those_of_several_workloads(
+    store: Store,
+) -> None:
+    """A protocol names hello only beside other workloads; its request is the same."""
+    alone = raced(new(store), {"a": 9000, "b": 6000})
+    beside = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "hello"}, {"name": "json"}]})
+    rates = {"c": 4500, SHARED: 3000}
+    sliced_race(beside, rates)
+    joined = edition(alone, part(store, sliced_race(beside, rates, workload="json")))
+    assert shares(joined).keys() == {"a", "b", "c", SHARED}
+
+
 def test_a_run_of_another_machine_is_left_out(store: Store) -> None:
     elsewhere = MadeRun(store, protocol=SLICED, fingerprints={"server": {"kernel": "9.9"}})
     first = raced(elsewhere, {"a": 9000, "b": 6000})

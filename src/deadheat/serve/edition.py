@@ -207,8 +207,8 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
 
 def _levels(view: RunView) -> Iterable[PartLevel]:
     analysis = analyze(view)
-    workloads = [each.without_words for each in view.protocol.workloads]
-    request = str([each.model_dump(mode="json") for each in workloads])
+    named = view.protocol.workload_named(view.workload)  # None for hello
+    request = named.without_words.model_dump_json() if named else HELLO
     for level in analysis.levels:
         if not level.served:
             continue
