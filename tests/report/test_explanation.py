@@ -198,6 +198,22 @@ def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
         draw(load_view(run.store, run.run_id), "flame", ("b",))
 
 
+def test_a_flame_graph_says_what_its_width_and_its_colors_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for inferno prints its options and its input."""
+    run = explained(tmp_path, {"a": (20.0, 10.0)})
+    inferno = tmp_path / "inferno"
+    inferno.write_text('#!/bin/sh\nfor word; do echo "$word"; done; cat "$word"\n')
+    inferno.chmod(0o755)
+    monkeypatch.setattr("deadheat.report.picture.curves.INFERNO", str(inferno))
+    drawn = draw(load_view(run.store, run.run_id), "flame").splitlines()
+    assert f"--title=a: where its CPU time goes under load, run {run.run_id}" in drawn
+    legend = "width: share of 4 samples; orange: the kernel; without a name: 25.0 %"
+    assert f"--subtitle={legend}" in drawn
+    assert drawn[-2:] == ["node;[unknown] 1", "node;main;poll_[k] 3"]
+
+
 def test_what_no_run_wrote_names_the_trial(tmp_path: Path) -> None:
     run = explained(tmp_path, {"a": (20.0, 10.0)}, counted={"calls": "many"})
     with pytest.raises(StoreError, match="result of trial"):

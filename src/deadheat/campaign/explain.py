@@ -129,19 +129,22 @@ def record_stacks(
 
     def read() -> Counter[str]:
         script = ["perf", "script", "-i", data, "-F", "comm,ip,sym", "--max-stack", "127"]
-        stacks = folded(_output(host.run(ProcessSpec(script), READ_S), "perf script"))
+        output = _output(host.run(ProcessSpec(script), READ_S), "perf script")
+        stacks = folded(output, instance.contender.cwd)
         host.run(ProcessSpec(["rm", "-f", data, *(f"/tmp/perf-{pid}.map" for pid in pids)]), READ_S)
         return stacks
 
     return read
 
 
-def folded(script: str) -> Counter[str]:
+def folded(script: str, folder: str | None = None) -> Counter[str]:
     """Samples by stack, as `thread;outermost;...;innermost`, from the text of `perf script`.
 
-    Frames in a row that perf cannot name are one.
+    Frames in a row that perf cannot name are one. Paths begin in `folder`, that of the server.
     """
     stacks: Counter[str] = Counter()
+    if folder is not None:
+        script = script.replace(f"file://{folder}/", "").replace(f"{folder}/", "")
     for sample in re.split(r"\n\s*\n", script):
         head, *lines = sample.strip("\n").splitlines() or [""]
         frames: list[str] = []
