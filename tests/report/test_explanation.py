@@ -19,6 +19,7 @@ COUNTED: Mapping[str, Any] = {
     "traced_rate_per_s": 100.0,
     "calls": {"read": 1.0, "write": 1.0, "epoll_wait": 0.25},
     "threads": [{"name": "worker-N", "threads": 2, "us_per_request": 12.5}],
+    "allocated_bytes": 1330.4,
     "backlog": 4096,
     "left_out": ["a flame graph is left out: perf is missing"],
 }
@@ -114,6 +115,10 @@ def test_every_format_has_the_gap_the_counts_and_what_is_left_out(tmp_path: Path
     assert (first["name"], first["calls"]["writes"], first["calls"]["waits"]) == ("fast", 1.0, 0.25)
     assert second["counted"]["threads"][0]["us_per_request"] == 12.5
     assert "epoll\\_wait 0.25" in written["md"]
+    assert "allocated bytes are of the heap of Go" in written["md"]
+    for name in ("terminal", "md"):
+        assert "1,330" in written[name], name
+    assert second["counted"]["allocated_bytes"] == 1330.4
     assert "strace slows servers: they answered 10 % of their rate" in written["md"]
 
 
