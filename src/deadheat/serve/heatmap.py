@@ -14,7 +14,6 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
-from deadheat.report import wording
 from deadheat.serve.edition import BoardLevel, Edition
 from deadheat.serve.edition_findings import (
     changes,
@@ -171,9 +170,7 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
         choice("language", "language", [("", "all"), *((each, each) for each in languages)]),
         choice("kind", "kind", [("", "all"), *((each, each) for each in kinds)]),
         choice(
-            "versions",
-            "versions",
-            [("", "all"), ("current", "current"), ("outdated", "outdated")],
+            "versions", "versions", [("", "all"), ("current", "current"), ("outdated", "outdated")]
         ),
         choice("of", "figures of", [(each, each) for each in workloads]),
     ]
@@ -365,7 +362,7 @@ def _column(
         if name not in level.cells:
             column.append(None)
             continue
-        figures, run = level.cells[name]
+        figures = level.cells[name]
         place, row = rows.get(name, (0, None))
         column.append(
             [
@@ -379,7 +376,7 @@ def _column(
                 [figures.valid, figures.trials],
                 None if row else one_line(why_not(level, name), 200),
                 [[each.code, each.trials, one_line(each.advice, 160)] for each in figures.checks],
-                runs[run.run_id],
+                runs[figures.run.run_id],
                 [
                     _verdict(ranking.neighbors[at], name, places)
                     for at in (place - 1, place)
@@ -450,7 +447,8 @@ def _about(
     )
     links = ", ".join(server_link(name) for name in others)
     separates = "".join(
-        f"<li>{text(wording.load(level.level.workload, level.level.connections))}: "
+        f"<li>{text(level.level.workload)} at "
+        f"{numbers.count(level.level.connections, 'connection')}: "
         f"{numbers.percent(level.separates) if level.separates else numbers.UNKNOWN}</li>"
         for level in edition.levels
     )
