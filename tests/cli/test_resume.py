@@ -185,7 +185,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
         own = f"{starts} WHERE c.name LIKE 'python%'"
         own_before = rows(home, own)
         (run,) = rows(home, "SELECT id FROM run")
-        ended = deadheat("resume", run["id"][-4:], "--more", "1s")
+        ended = deadheat("resume", run["id"][-4:], "--more", "4s")
     assert ended.ran, ended.err
     assert rows(home, PLACES)[: len(before)] == before
     assert len(rows(home, own)) > len(own_before) > 0
