@@ -195,10 +195,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
 
 @pytest.mark.parametrize(
     ("words", "code", "symptom"),
-    [
-        (("none", "--more", "1m"), 2, "none"),
-        (("{run}", "--more", "0s"), 2, "--more"),
-    ],
+    [(("none", "--more", "1m"), 2, "none"), (("{run}", "--more", "0s"), 2, "--more")],
 )
 def test_rejects_more_time_for_no_run_or_no_time(
     deadheat: Deadheat, run: MadeRun, words: tuple[str, ...], code: int, symptom: str

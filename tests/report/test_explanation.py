@@ -122,8 +122,7 @@ def test_every_format_has_the_gap_the_counts_and_what_is_left_out(tmp_path: Path
     assert "strace slows servers: they answered 10 % of their rate" in written["md"]
 
 
-def test_a_run_that_explains_nothing_has_no_part_of_it(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_run_that_explains_nothing_has_no_part_of_it(run: MadeRun) -> None:
     run.race({"a": 1000.0, "b": 900.0})
     run.end()
     written = texts(run)

@@ -12,16 +12,7 @@ from deadheat.stats.model.machine_state import equations
 from deadheat.stats.model.slice_layout import Layout
 from deadheat.stats.model.slice_model import fit_slices
 from tests.stats.races import binomial_limit
-from tests.stats.slice_races import (
-    DRIFTING,
-    NOISY,
-    PAUSES,
-    QUIET,
-    Field,
-    Machine,
-    Schedule,
-    race,
-)
+from tests.stats.slice_races import DRIFTING, NOISY, PAUSES, QUIET, Field, Machine, Schedule, race
 from tests.stats.test_machine_state import INTENSITY, small_race, walk_precision
 
 

@@ -172,12 +172,7 @@ class Sitting:
         part_s = self._budget_of(largest, parts)
         each = edition.estimate_of(largest, self.racers, self._rules_of(largest, part_s))
         inside, across = edition.separates(
-            largest,
-            each,
-            self.rules.slices.rounds,
-            len(shared),
-            len(self.racers),
-            spread,
+            largest, each, self.rules.slices.rounds, len(shared), len(self.racers), spread
         )
         known = (
             "by the runs so far"

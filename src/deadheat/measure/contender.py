@@ -109,11 +109,7 @@ class Contender:
 def contender_from(selection: Selection, built: Built) -> Contender:
     """The contender of a selection from the catalog and its build."""
     start = selection.start
-    values = {
-        "build": built.folder,
-        "workers": str(start.workers),
-        "threads": str(start.threads),
-    }
+    values = {"build": built.folder, "workers": str(start.workers), "threads": str(start.threads)}
     return Contender(
         name=selection.name,
         role="contender",
