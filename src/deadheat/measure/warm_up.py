@@ -177,8 +177,10 @@ def _until_steady(
             compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
             reading = read(windows, rule, earlier)
-        pauses = paused_s > PAUSING * sum(seconds)
-        if reading is not None and reading.steady and pauses and left_s() > WITNESS_LEFT_S:
+        if reading is not None and reading.steady:
+            paused = paused_s > PAUSING * sum(seconds)
+            reading = replace(reading, pauses=paused or (earlier is not None and earlier.pauses))
+        if reading is not None and reading.pauses and left_s() > WITNESS_LEFT_S:
             result = load(WITNESS_S)
             errors.update(result.errors)
             new_counts, new_seconds = windows_of(result, warmup.window_s)
