@@ -15,7 +15,7 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.serve.app import listing_page
 from deadheat.store import Store, Writer
-from deadheat.store.listing import contender_names
+from deadheat.store.listing import contender_names, run_argument
 from tests.report.made import MadeRun, failed, made_run
 
 ROOT = Path(__file__).parents[2]
@@ -151,4 +151,4 @@ def test_bug_an_empty_run_was_the_last_run_if_there_was_no_other(run: MadeRun) -
         find_run(store, None)
     assert "no run with a valid trial" in str(raised.value)
     assert raised.value.hint is not None
-    assert f"deadheat report {run_id[-4:]}`" in raised.value.hint
+    assert f"deadheat report {run_argument(run_id, run.store.path)}`" in raised.value.hint

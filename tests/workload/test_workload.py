@@ -198,6 +198,10 @@ def test_the_page_is_64_kib_and_holds_what_a_browser_would_run() -> None:
     assert (sample.expected_html or "").count("&lt;script&gt;") == 40
 
 
+def test_bug_a_sentence_ended_with_two_periods(root: Path) -> None:
+    assert "The smallest workload.\n" in wire(load_workload(root, "small"))
+
+
 def test_the_document_shows_every_workload_on_the_wire() -> None:
     page = (HERE / "docs" / "workloads.md").read_text()
     for name in workload_names(HERE):

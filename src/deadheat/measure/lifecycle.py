@@ -37,6 +37,7 @@ ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
 PORTS_TRIED = 3
 SETTLED_S = 2.0  # after so long, the user's own server means the same 4xx
+IPV6_LOOPBACK = "::1"
 UNKNOWN_LISTENER = "this machine does not show whether its own processes listen on its port"
 LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 Member = tuple[int, int]  # PID and start, which together are unique
@@ -255,9 +256,9 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
     if answer.first is None:
         without_tls = answer.error if contender.speaks_tls else None
         why = answer.unreadable or without_tls or "nothing answers there"
-        raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
+        raise StartFailed(f"{url}: {why}", "", _unanswered_hint(world.server_host, url, answer))
     if (fault := answer_fault(contender, answer.first)) is not None:
-        raise StartFailed(f"{url}: {fault}", "", _hint_of(answer.first.status, "--url URL"))
+        raise StartFailed(f"{url}: {fault}", "", _hint_of(contender, answer.first, "--url URL"))
     return _found_running(world, instance)
 
 
@@ -359,7 +360,7 @@ def _never_ready(
     if last is not None and last.first is not None:
         fault, answered = answer_fault(contender, last.first) or fault, True
         if contender.any_body:
-            hint = _hint_of(last.first.status, "--path /PAGE")
+            hint = _hint_of(contender, last.first, "--path /PAGE")
     elif last is not None and last.unreadable is not None:
         fault = last.unreadable
         hint = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
@@ -378,11 +379,26 @@ def _never_ready(
     return failed
 
 
-def _hint_of(status: int, other_page: str) -> str:
-    """What to do about the status of an answer that is not 200."""
-    if status in (401, 403):
-        return "a workload file can send headers, as --workload FILE: docs/workloads.md"
-    return f"choose a page that answers with status 200: {other_page}"
+def _hint_of(contender: Contender, answer: Response, other_page: str) -> str | None:
+    """What to do about a wrong answer of the user's own server."""
+    if answer.status in (401, 403):
+        return "send the header that it expects, such as -H 'Authorization: Bearer TOKEN'"
+    if contender.sample is not None:  # with a path, headers and a status of its own
+        return None
+    return (
+        f"choose a page that answers with status 200: {other_page}; or expect this status: "
+        f"--expect-status {answer.status}"
+    )
+
+
+def _unanswered_hint(host: Host, url: str, answer: Answer) -> str:
+    """What to do about a URL at which nothing answers."""
+    asked = ServerUrl.parse(url)
+    refused = answer.error is not None and asked.host == LOOPBACK
+    if refused and is_taken(host, asked.port, IPV6_LOOPBACK):
+        there = replace(asked, host=IPV6_LOOPBACK)
+        return f"it listens on IPv6 only: --url {there.base}{there.target[1:]}"
+    return "start it, or check the port"
 
 
 def _require_own_listener(world: World, instance: Instance) -> bool | None:

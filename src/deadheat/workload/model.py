@@ -307,7 +307,7 @@ def wire(workload: Workload) -> str:
 
 
 def _lines(workload: Workload) -> Iterator[str]:
-    yield from (f"## {workload.name}", "", f"{workload.about}.", "")
+    yield from (f"## {workload.name}", "", f"{workload.about.rstrip('.')}.", "")
     if workload.purpose:
         yield from (workload.purpose.strip(), "")
     yield from (f"- {rule}" for rule in workload.rules)
