@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import sysconfig
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -66,6 +67,13 @@ def cut(connection: sqlite3.Connection) -> None:
             left = [folder for folder in folders if isinstance(text, str) and folder in text]
             if left:
                 sys.exit(f"{column} of {table} still names {left[0]}: {text[:200]}")
+    stacks = "SELECT rowid, rows FROM series WHERE name = 'stacks'"
+    for row, packed in connection.execute(stacks).fetchall():
+        text = zlib.decompress(packed).decode()
+        for folder in folders:
+            text = text.replace(f"{folder}/", "")
+        kept = (zlib.compress(text.encode()), row)
+        connection.execute("UPDATE series SET rows = ? WHERE rowid = ?", kept)
 
 
 def texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:

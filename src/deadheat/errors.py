@@ -1,5 +1,7 @@
 """The error that a user sees: symptom, cause and hint."""
 
+from collections.abc import Sequence
+
 
 class DeadheatError(Exception):
     """An error that the user can act on.
@@ -15,6 +17,21 @@ class DeadheatError(Exception):
 
 class UsageFault(DeadheatError):
     """The command line names something that does not exist, or has a value that is not possible."""
+
+
+def joined(faults: Sequence[DeadheatError], hint: str | None = None) -> DeadheatError:
+    """The only fault, or one with the messages and the hints of all; `hint` comes last."""
+    first, *others = by_message = {str(fault): fault for fault in faults}
+    if not others:
+        return by_message[first]
+    hints = {fault.hint for fault in faults}
+    if hint is None and len(hints) == 1:
+        return UsageFault("\n".join(by_message), *hints)
+    lines = [
+        f"{message}\n  hint: {fault.hint}" if fault.hint else message
+        for message, fault in by_message.items()
+    ]
+    return UsageFault("\n".join(lines), hint)
 
 
 class LinkLost(Exception):

@@ -25,10 +25,10 @@ def value_at(document: Any, key: str) -> Any:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['page']}: {row['quoted']}")
 def test_what_a_page_states_is_a_setting_or_a_stated_difference(row: dict[str, str]) -> None:
-    with (REPOSITORY / row["file"]).open("rb") as opened:
-        value = value_at(tomllib.load(opened), row["key"])
-    if isinstance(value, list) and isinstance(value[0], str):
-        assert any(row["holds"] in text for text in value)
+    text = (REPOSITORY / row["file"]).read_text("utf-8")
+    value = value_at(tomllib.loads(text), row["key"]) if row["key"] else text
+    if isinstance(value, list) and not isinstance(value[0], int):
+        assert any(row["holds"] in str(each) for each in value)
     elif isinstance(value, str) and not value.isdigit():
         assert row["holds"] in value
     else:

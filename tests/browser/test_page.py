@@ -13,14 +13,11 @@ from deadheat.store.bundle import open_bundle
 from tests.browser.made_page import decided_run, hostile_run, many_servers_run
 from tests.browser.programs import WEB, chromium_and_node
 from tests.report.test_analysis import with_wide_interval
+from tests.report.test_profile import raced
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
-STORED = {
-    "real": "make-run",
-    "replay": "kzmake-2018",
-    "decay": "decay",
-}
+STORED = {"real": "make-run", "replay": "kzmake-2018", "decay": "decay"}
 TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
@@ -29,6 +26,7 @@ CHECKS = (
     "fades_out_an_unknown_interval",
     "follows_the_slider",
     "keeps_choices_in_the_link",
+    "starts_several_workloads_with_a_picture",
     "copies_markdown_and_a_picture",
     "compares_sixty_servers_at_three_levels",
     "sorts",
@@ -77,6 +75,7 @@ def test_the_page(tmp_path: Path) -> None:
     pages = {role: _stored_page(name, tmp_path) for role, name in STORED.items()}
     unknown = tmp_path / "unknown.html"
     unknown.write_text(page.write(*with_wide_interval(tmp_path, 0.05, 16.0)), encoding="utf-8")
+    pages["several"] = _page(raced(tmp_path / "several.sqlite").store.path)
     pages |= {"made": _page(made), "many": _page(many), "wide": _page(wide), "unknown": unknown}
     files = [f"{role}={path}" for role, path in pages.items()]
     done = subprocess.run(

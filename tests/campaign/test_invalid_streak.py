@@ -14,6 +14,7 @@ from deadheat.errors import Unmeasurable
 from deadheat.events import Event
 from deadheat.host import Sample
 from deadheat.store import Gate, TrialRecord
+from deadheat.store.listing import run_argument
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced
 
@@ -110,8 +111,11 @@ def test_a_gate_of_the_machine_is_taken_for_the_cause_of_the_others() -> None:
 def test_servers_that_fail_by_themselves_end_a_race_within_its_budget(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
     fake.served = lambda *_: 1
-    with pytest.raises(Unmeasurable, match="failed by the check served"):
+    with pytest.raises(Unmeasurable, match="failed by the check served") as stopped:
         fake.conduct(sliced(controls=False))
+    # Not `deadheat report`, which shows the last run with a valid trial.
+    report = run_argument(str(stopped.value.run_id), fake.path)
+    assert f"; `deadheat report {report} -v` shows every check" in str(stopped.value.hint)
     assert len(fake.trials()) == TRIALS_MAX
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
     assert fake.left_running() == []

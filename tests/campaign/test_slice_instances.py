@@ -1,10 +1,12 @@
 """The instances of a race in slices: how many, when they start, and whose turn it is."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deadheat.errors import Unmeasurable
+from deadheat.measure.contender import CONTROL_WORKS
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
 
@@ -90,6 +92,16 @@ def test_the_budget_ends_first_starts_too(tmp_path: Path) -> None:
     assert named < set(fake.servers)
     assert len(named) >= 5
     assert fake.left_running() == []
+
+
+def test_a_server_that_never_answers_leaves_time_for_the_others(fake: FakeWorld) -> None:
+    """With a budget below its 30 s, nobody was measured, and the reason was "budget spent"."""
+    name = next(iter(fake.servers))
+    fake.servers[name] = replace(fake.servers[name], ready_after_s=1000.0)
+    fake.conduct(sliced(controls=False, stopping={**SETTLE, "budget_s": 8}))
+    assert {trial["name"] for trial in fake.trials()} == {*fake.servers} - {name, *CONTROL_WORKS}
+    (fault,) = [event for event in fake.troubles() if event.startswith(f"{name} was not ready")]
+    assert "it never answered" in fault
 
 
 def test_nothing_is_left_running(fake: FakeWorld) -> None:

@@ -7,7 +7,7 @@ import pytest
 from deadheat import report
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
-from tests.report.made import MadeRun
+from tests.report.made import MadeRun, made_run
 from tests.store.test_bundle import repacked
 
 LABELS = (b"SEE      everything", b"         a web page")
@@ -33,6 +33,22 @@ def test_a_report_from_a_bundle_has_the_same_bytes(
     commands = str(bundle).encode() if format_ == "terminal" else b""
     assert without_commands(here) == without_commands(there)
     assert commands in there.read_bytes()
+
+
+def test_bug_a_bundle_of_an_empty_run_could_not_be_read(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    """The hint named a run of a file that was gone."""
+    home.mkdir()
+    run = made_run(home / "runs.sqlite")
+    run.contender("a", fault="a did not build")
+    run.end(why="budget spent")
+    bundle = str(tmp_path / "run.deadheat")
+    assert deadheat("export", run.run_id, "-o", bundle).code == 0
+    assert "a did not build" in deadheat("report", "--from", bundle).out
+    unknown = deadheat("report", "nosuch", "--from", bundle)
+    assert unknown.hint.endswith(f"to list all: deadheat report --list --from {bundle}")
+    assert run.run_id in deadheat("report", "--list", "--from", bundle).out
 
 
 def without_commands(path: Path) -> list[bytes]:

@@ -1,18 +1,26 @@
 """`verify`, `build`, `plan` and `protocols`, on real servers."""
 
 import json
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
+from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.toolchain import install_missing
+from deadheat.cli import capacity, choice
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
 from deadheat.measure import inspection
+from deadheat.protocol import SearchProtocol
+from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG, running
 
@@ -107,6 +115,42 @@ def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.Monke
     assert awake == [True, False, False]
 
 
+def test_bug_plan_counted_servers_that_a_run_does_not_take(
+    deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(servers: Sequence[Server]) -> list[dict[str, Any]]:
+        return [{"name": each.name, "ready": each.name in ready} for each in servers]
+
+    ready = {"hello", "outlives-sigterm"}
+    monkeypatch.setattr(choice, "rows_of", rows)
+    planned = deadheat("plan", "--protocol", "brief", "--json")
+    assert json.loads(planned.out)["contenders"] == sorted(ready)
+    assert "left out, not ready here: bad-gateway, " in planned.err
+    assert deadheat("run", "--protocol", "brief").ran
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        names = {row["name"] for row in store.rows("SELECT name FROM contender")}
+    assert names == ready
+    ready.clear()
+    assert "error: no server is ready here" in deadheat("plan", "--protocol", "brief").err
+
+
+def test_bug_a_plan_broke_words_at_the_edge_of_a_terminal(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = click.unstyle(deadheat("plan", "hello", "outlives-sigterm").out).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert "              short slices close" in lines
+
+
+def test_plan_and_run_name_the_same_smallest_budget(deadheat: Deadheat) -> None:
+    words = ("hello", "outlives-sigterm", "--budget", "1s")
+    planned, ran = deadheat("plan", *words), deadheat("run", *words)
+    (warning,) = (line for line in planned.out.splitlines() if line.startswith("WARNING "))
+    assert warning.removeprefix("WARNING").strip() in ran.err
+
+
 def test_repetitions_replace_the_stopping_rule_of_settle(
     deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +236,12 @@ class Shop(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def do_PUT(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, *_):
         pass
 
@@ -204,7 +254,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_for
     [
         ((), 0, "ok   "),
         (("--load", "3"), 0, "served 3"),
-        (("--path", "/items"), 1, "expected status 200, got 401 ("),
+        (("--path", "/items"), 1, "got 401 (send the header that it expects, such as -H"),
+        (("--path", "/items", "--expect-status", "401"), 0, "workloads request"),
         (("--path", "/items", "-H", "X-Key: k", "--load", "3"), 0, "workloads request, served 3"),
         (("--path", "/varies"), 1, "its answers differ from one another"),
         (("--path", "/varies", "--any-body", "--load", "3"), 0, "served 3"),
@@ -216,6 +267,38 @@ def test_bug_verify_took_no_server_of_the_users_own(
 ) -> None:
     ended = deadheat("verify", *words, "--", *shop)
     assert (ended.code, said in ended.out) == (code, True), (ended.out, ended.err)
+
+
+def test_own_servers_take_part_in_every_race(
+    deadheat: Deadheat,
+    home: Path,
+    shop: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brief, command = ("--protocol", "brief"), shlex.join(shop)
+    two = ("--command", command, "--command", command, "--name", "old", "--name", "new")
+    items = ("--path", "/items", "-H", "X-Key: k")
+    planned = deadheat("plan", *brief, *two, *items, "--json")
+    assert json.loads(planned.out)["contenders"] == ["old", "new"]
+    (tmp_path / "body").write_text("a body")
+    put = ("--method", "PUT", "--body", str(tmp_path / "body"), "--expect-status", "201")
+    for words in ((*two, *items), (*put, "--name", "put", "--", *shop)):
+        ended = deadheat("run", *brief, *words)
+        assert ended.ran, ended.err
+    searched: list[str] = []
+
+    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
+        searched.extend(each.contender.name for each in context.entered_contenders)
+        return []
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    assert deadheat("capacity", *items, "--name", "most", "--", *shop).code == 0
+    assert "most" in searched
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        trials = "SELECT DISTINCT c.name, trial.state FROM trial JOIN contender c"
+        rows = store.rows(f"{trials} ON c.id = contender_id ORDER BY c.name")
+    assert [tuple(row.values()) for row in rows] == [(n, "ok") for n in ("new", "old", "put")]
 
 
 def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: Path) -> None:

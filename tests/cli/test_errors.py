@@ -33,6 +33,53 @@ def test_bug_a_password_in_a_url_was_printed_and_stored(
     assert not any(b"secret" in each for each in kept)
 
 
+EMPTY = ("o", "store", "server-host", "load-host", "name", "url", "catalog", "protocol", "setting")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("run", "hello", f"-{o}" if len(o) == 1 else f"--{o}", "") for o in EMPTY),
+        *(("run", "--"), ("run", "--", ""), ("run", "--", "", "{port}"), ("run", "")),
+        *(("run", "--command", ""), ("run", "--command", " "), ("plan", ""), ("verify", "--")),
+        *(("capacity", "hello", "--server-host="), ("regress", "--base", "", "--", "sh", "{port}")),
+        *(("new", ""), ("new", "mine", "--like", ""), ("report", "--from", "")),
+    ],
+)
+def test_bug_an_empty_value_of_a_script_meant_something(
+    deadheat: Deadheat, words: tuple[str, ...]
+) -> None:
+    """An unset variable began to build every server, and `--server-host ''` was this machine."""
+    ended = deadheat(*words)
+    assert (ended.code, "building" in ended.err) == (2, False), ended.err
+    assert "empty" in ended.err or "expected a command behind it" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (
+            "run hallo --conections 10 --budgt=5m --margin 9 -d soon",
+            ("'--conections'", "'--budgt'", "'9': expected", "'soon': expected", "'hallo'"),
+        ),
+        (
+            "plan hallo tyres --language pyton --protocol settel --workload helo,rout",
+            ("servers 'hallo', 'tyres'", "in 'pyton'", "--protocol settel", "'helo'", "'rout'"),
+        ),
+        ("run hallo --clsoe hello", ("'--clsoe'", "unknown server 'hallo' in")),
+        ("run --command 'sh --workload helo", ('--command "\'sh": No closing', "'helo'")),
+        ("resume x --seed 3 --mor 1m", ("--seed would change the run", "'--mor'")),
+    ],
+)
+def test_bug_a_typo_hid_the_others_of_its_command_line(
+    deadheat: Deadheat, words: str, named: tuple[str, ...]
+) -> None:
+    ended = deadheat(*words.split())
+    assert ended.code == 2
+    assert [each for each in named if each not in ended.err] == [], ended.err
+    assert "starting" not in ended.err
+
+
 def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadheat) -> None:
     ended = deadheat("run", "dies-mid-trial", "--protocol", "brief", "--setting", "at-last")
     assert "no setting 'at-last'" in ended.err

@@ -135,6 +135,17 @@ def test_no_line_is_wider_than_the_terminal(
     assert "python3 is not installed" in " ".join(out.split())
 
 
+def test_a_short_state_stays_in_its_row(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ready` had a line of its own at 80 columns, where it had room enough."""
+    longest = max(map(len, deadheat("list", "hello").out.splitlines()[:2]))
+    monkeypatch.setenv("COLUMNS", str(longest))
+    monkeypatch.setattr("deadheat.cli.list._is_terminal", lambda: True)
+    header, row, *_ = deadheat("list", "hello").out.splitlines()
+    assert (header.split()[-1], row.split()[-1]) == ("here", "ready")
+
+
 def test_commands_for_the_same_servers_are_listed_together() -> None:
     rows = [
         {"name": "a", "install": ["apt-get install x", "mix y"]},

@@ -19,6 +19,7 @@ from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Store
 from tests.campaign.test_revision import git
 from tests.cli.conftest import Deadheat
+from tests.cli.test_suggestions import suggested, type_all
 from tests.report.made import MadeRun, failed
 from tests.servers.contenders import CATALOG, PYTHON
 
@@ -118,6 +119,7 @@ def test_a_revision_is_built_only_once(deadheat: Deadheat, repository: Path, hom
     assert first.err.count("building") == 2
     assert again.err.count("building") == 0
     assert re.search(r"^full report: deadheat report \w{4}$", again.out, re.M)
+    type_all(deadheat, suggested(again.out, again.err))
 
 
 @pytest.mark.parametrize(

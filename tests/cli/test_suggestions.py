@@ -77,9 +77,7 @@ def test_each_command_that_a_race_suggests_works(
 
 
 def test_each_command_that_an_interrupted_race_suggests_works(
-    deadheat: Deadheat,
-    contenders: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    deadheat: Deadheat, contenders: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks, run = itertools.count(1), Block.run
 
@@ -97,3 +95,15 @@ def test_each_command_that_an_interrupted_race_suggests_works(
     type_all(deadheat, commands)
     suggested_again = suggested(deadheat("resume").err)  # it has ended now
     type_all(deadheat, suggested_again)
+
+
+@pytest.mark.parametrize("catalog", [(), ("--catalog", str(CATALOG))])
+def test_each_command_that_a_failed_race_suggests_works(
+    deadheat: Deadheat, catalog: tuple[str, ...]
+) -> None:
+    """`deadheat verify` says more: it did not, without a name."""
+    ended = deadheat("run", "exits-at-start", "--protocol", "brief", *catalog)
+    assert ended.code == ExitCode.FAILED, ended.err
+    commands = suggested(ended.out, ended.err)
+    assert ["verify", "exits-at-start", *catalog] in commands
+    type_all(deadheat, commands)

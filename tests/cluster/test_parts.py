@@ -35,17 +35,27 @@ def racer(name: str, *workloads: str, key: str = "key") -> Racer:
     )
 
 
+def in_language(racer: Racer, language: str) -> Racer:
+    server = racer.selection.server
+    manifest = server.manifest.model_copy(update={"language": language})
+    changed = replace(racer.selection, server=replace(server, manifest=manifest))
+    return replace(racer, selection=changed)
+
+
 RACERS = {name: racer(name) for name in NAMES}
+MANIFESTS = {
+    name: json.loads(json.dumps(each.selection.server.manifest.model_dump(by_alias=True)))
+    for name, each in RACERS.items()
+}
 
 
 def raced(name: str, run_id: str = "1", **values: Any) -> RacedContender:
-    manifest = RACERS[name].selection.server.manifest.model_dump(by_alias=True)
     known: dict[str, Any] = {
         "run_id": run_id,
         "state": "complete",
         "protocol": RULES,
         "name": name,
-        "manifest": json.loads(json.dumps(manifest)),
+        "manifest": MANIFESTS[name],
         "build_key": "key",
         "trials": 3,
         "memory_bytes": None,
@@ -73,6 +83,7 @@ def test_only_what_no_run_has_is_left() -> None:
     [
         ({"build_key": "older"}, True),
         ({"manifest": {"name": "c"}}, True),
+        ({"manifest": {**MANIFESTS["c"], "notes": ["another"], "support": {}}}, False),
         ({"state": "interrupted"}, True),
         ({"trials": 0}, True),
         ({"trials": 0, "fault": "it exits"}, False),

@@ -198,6 +198,41 @@ def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
     assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
 
 
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (404, "choose a page that answers with status 200: --path /PAGE; or expect this status: "
+         "--expect-status 404"),
+        (401, "send the header that it expects, such as -H 'Authorization: Bearer TOKEN'"),
+    ],
+)  # fmt: skip
+def test_an_own_server_that_means_its_4xx_is_given_up_at_once(
+    world: World, status: int, hint: str
+) -> None:
+    host = FakeHost()
+    answer = RIGHT.replace(b"200", b"%d" % status)
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: answer))
+    own = replace(contender("hello"), any_body=True)
+    failed = failure(replace(world, server_host=host), own)
+    assert failed.reason == f"hello is not measured: expected status 200, got {status}"
+    assert failed.hint == hint
+    assert host.now_s() < 3
+
+
+def test_a_url_whose_server_listens_on_ipv6_only_is_named(world: World, tmp_path: Path) -> None:
+    host = world.server_host
+    port = host.free_port()
+    process = host.start(
+        ProcessSpec(serving("greet", address="::1").command_at(port)), str(tmp_path / "log")
+    )
+    while not lifecycle.is_taken(host, port, "::1"):
+        assert host.alive(process) is None
+    url = f"http://127.0.0.1:{port}/a?b=1"
+    failed = failure(world, Contender("own", "contender", (), any_body=True, url=url))
+    host.stop(process, "SIGKILL", 0)
+    assert failed.hint == f"it listens on IPv6 only: --url http://[::1]:{port}/a?b=1"
+
+
 SERVE = """
 import socket, sys, threading, time
 

@@ -8,13 +8,14 @@ import pytest
 
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view_of
-from deadheat.serve.board import draw_top
+from deadheat.serve.board import badge, draw_top
 from deadheat.serve.edition import Edition, EditionPart, join, part_of
-from deadheat.serve.edition_findings import outdated
+from deadheat.serve.edition_findings import outdated, separates_text
 from deadheat.serve.heatmap import index_page
 from deadheat.store import Store, read_run
 from tests.report.made import MadeRun, made_run
 from tests.report.sliced import SLICED, sliced_race
+from tests.report.test_common_rate import raced as raced_at_rates
 
 SHARED = "shared"
 
@@ -137,6 +138,55 @@ def test_a_newer_build_of_a_server_replaces_the_older_one(store: Store) -> None:
     assert shares(edition(first, second))["c"] == pytest.approx(0.667, rel=0.02)
 
 
+def test_bug_a_server_lost_its_cell_where_only_an_older_build_was_raced(store: Store) -> None:
+    """A newer build was raced on json alone: on hello, the older one is the newest."""
+    first = new(store)
+    for name in "abc":
+        first.contender(name, build_id=build(store, "x"), version="1.0")
+    on_hello = part(store, sliced_race(first, {"a": 9000, "b": 6000, "c": 3000}))
+    second = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "json"}]})
+    for name in "ac":
+        second.contender(name, build_id=build(store, "y"), version="2.0")
+    on_json = part(store, sliced_race(second, {"a": 900, "c": 800}, workload="json"))
+    joined = edition(on_hello, on_json)
+    hello, json = joined.levels
+    assert shares(joined) == pytest.approx({"a": 1, "b": 0.667, "c": 0.333}, rel=0.02)
+    assert hello.older == {"a": "1.0", "c": "1.0"}
+    assert not json.older
+    assert joined.servers["a"].version == "2.0"
+    page = index_page(joined, [])
+    assert page.count('title="an older build, version 1.0"') == 2
+    assert "A cell with † is of an older build" in page
+    assert "†" not in index_page(edition(on_json), []).partition("<body>")[2]
+
+
+def test_the_sentence_at_the_top_says_what_each_workload_separates(store: Store) -> None:
+    names = ("hello", "json")
+    run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": name} for name in names]})
+    rates = {"a": 9000, "b": 6000, "c": 3000}
+    sliced_race(run, rates, apart=0.01)
+    joined = edition(part(store, sliced_race(run, rates, apart=0.05, workload="json")))
+    shown = [f"{100 * (level.separates or 0):.1f}" for level in joined.levels]
+    assert float(shown[0]) < float(shown[1])
+    on_hello, on_json = (f"{each} % and more on {n}" for each, n in zip(shown, names, strict=True))
+    text = separates_text(joined.levels)
+    assert text == f"This board separates differences of {on_hello}; {on_json}."
+    assert separates_text(joined.levels[:1]) == text.replace(f" on hello; {on_json}", "")
+    assert f'"separates": {joined.levels[0].separates}' in badge(joined, "a")
+
+
+def test_bug_runs_of_hello_alone_were_not_joined_with_those_of_several_workloads(
+    store: Store,
+) -> None:
+    """A protocol names hello only beside other workloads; its request is the same."""
+    alone = raced(new(store), {"a": 9000, "b": 6000})
+    beside = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "hello"}, {"name": "json"}]})
+    rates = {"c": 4500, SHARED: 3000}
+    sliced_race(beside, rates)
+    joined = edition(alone, part(store, sliced_race(beside, rates, workload="json")))
+    assert shares(joined).keys() == {"a", "b", "c", SHARED}
+
+
 def test_a_run_of_another_machine_is_left_out(store: Store) -> None:
     elsewhere = MadeRun(store, protocol=SLICED, fingerprints={"server": {"kernel": "9.9"}})
     first = raced(elsewhere, {"a": 9000, "b": 6000})
@@ -167,6 +217,25 @@ def test_a_version_past_its_support_is_marked_and_cautioned(store: Store) -> Non
     assert "rails (6.1 until 2024-10-01)" in caution.text
     page = index_page(edition(part_of(view, stored.contenders)), [])
     assert page.count(">unsupported<") == 1
+
+
+def test_a_run_at_common_rates_brings_the_cost_of_a_request(tmp_path: Path) -> None:
+    """Its lowest rate, of the servers that hold it; it has no rates to rank."""
+    rates = raced_at_rates(tmp_path)
+    at_rates = part(rates.store, rates.run_id)
+    run = new(rates.store)
+    for name in ("cheap", "dear"):
+        run.contender(name)
+    joined = edition(part(run.store, sliced_race(run, {"cheap": 9000, "dear": 6000})), at_rates)
+    cost = joined.costs["hello"]
+    assert cost.offered_rate_per_s == 1000
+    assert cost.cpu_us["cheap"] == pytest.approx(10, rel=0.05)
+    assert [each.level.workload for each in joined.levels] == ["hello"]
+    page = index_page(joined, [])
+    assert re.search(r'data-label="cost">(20|20\.\d|19\.\d)<', page)
+    assert "1,000 requests/s on hello" in page
+    without = edition(raced(new(run.store), {"a": 9000, "b": 6000}))
+    assert 'data-label="cost"' not in index_page(without, [])
 
 
 def test_the_picture_for_link_previews_has_the_top_of_the_board(store: Store) -> None:

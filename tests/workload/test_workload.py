@@ -78,9 +78,7 @@ def test_the_checksum_is_crc_32() -> None:
         {
             "name": "a",
             "about": "b",
-            "requests": [
-                {"path": "/", "body": "123456789", "expect": {"body": "{body.crc32}"}},
-            ],
+            "requests": [{"path": "/", "body": "123456789", "expect": {"body": "{body.crc32}"}}],
         }
     )
     assert workload.samples()[0].expected_body == b"cbf43926"
@@ -198,6 +196,10 @@ def test_the_page_is_64_kib_and_holds_what_a_browser_would_run() -> None:
     (sample,) = load_workload(HERE, "page").samples()
     assert abs(len(sample.shown_body or b"") - 65536) < 655
     assert (sample.expected_html or "").count("&lt;script&gt;") == 40
+
+
+def test_bug_a_sentence_ended_with_two_periods(root: Path) -> None:
+    assert "The smallest workload.\n" in wire(load_workload(root, "small"))
 
 
 def test_the_document_shows_every_workload_on_the_wire() -> None:

@@ -1,6 +1,7 @@
 """A campaign: build every contender, measure them, store the run and why it ended."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.store import Conclusion, Store
-from deadheat.store.listing import run_argument, run_summary
+from deadheat.store.listing import kept_options, run_argument, run_summary
 from deadheat.store.rows import StoredContender
 
 NOT_OURS = (
@@ -147,6 +148,9 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         listen(Event(f"interrupted: {_left_by(run, store)}", trouble=True))
     except (Unmeasurable, LinkLost) as error:
         error.run_id = run.id if run else None
+        if run and isinstance(error, Unmeasurable) and run_summary(store, run.id).trials:
+            report = f"`deadheat report {run_argument(run.id, store.path)} -v` shows every check"
+            error.hint = f"{error.hint}; {report}"
         raise
     return run.id
 
@@ -200,8 +204,8 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
         raise
     run.conclude(race_s=context.now_s())
     if not race.standings.contenders_left:
-        more = "; `deadheat verify` says more" if plan.selections else ""
-        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
+        out = race.standings.tally.out
+        raise none_left(out, f"the reasons are printed above{_verifies(plan, out)}")
     why = "all repetitions done"
     if isinstance(stopping, Settle):
         answered = "settled" if stopping.question == "order" else "verdict reached"
@@ -211,6 +215,15 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
         measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
     if plan.explain:
         Explainer(context, race.trials, race.invocation + 1).explain_all(race.standings)
+
+
+def _verifies(plan: Plan, out: Collection[str]) -> str:
+    """The command that says more about the first server of the catalog that is out, if one is."""
+    names = [each.server.name for each in plan.selections if each.name in out]
+    if not names:
+        return ""
+    words = ("deadheat", "verify", names[0], *kept_options(plan.command, ("--catalog",)))
+    return f"; `{shlex.join(words)}` says more"
 
 
 def _left_by(run: Run, store: Store) -> str:

@@ -56,7 +56,7 @@ def failure_of(record: TrialRecord) -> Failure | None:
     """
     if record.state != "ok":
         lines = (record.reason or "").splitlines() or ["no reason stored"]
-        return Failure(lines[0], "`deadheat verify` starts and checks a server by itself")
+        return Failure(lines[0], "its last words are printed above")
     failed = sorted(failures(record), key=lambda gate: gate.code not in OF_THE_MACHINE)
     if not failed:
         return None
@@ -95,7 +95,7 @@ def require_valid(tally: Tally) -> None:
     (check, trials), *_ = tally.failures.most_common(1)
     raise Unmeasurable(
         f"no ranking: none of {tally.trials} trials is valid, {trials} failed by {check}",
-        f"{tally.advice[check]}; `deadheat report -v` shows every check",
+        tally.advice[check],
     )
 
 
@@ -158,7 +158,7 @@ class InvalidStreak:
         raise Unmeasurable(
             f"the last {in_all} trials were all invalid, so the run was stopped: "
             f"{trials} failed by {failure.check}",
-            f"{failure.advice}; `deadheat report -v` shows every check",
+            failure.advice,
         )
 
     def _clear(self) -> None:

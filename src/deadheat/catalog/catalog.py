@@ -18,7 +18,7 @@ from pathlib import Path
 from deadheat.catalog.layers import shipped_root
 from deadheat.catalog.server import Server, load_server
 from deadheat.catalog.toml_lines import FileFault
-from deadheat.errors import DeadheatError, UsageFault
+from deadheat.errors import DeadheatError, UsageFault, joined
 
 PARTS = ("servers", "recipes", "protocols", "workloads", "published")
 SKIPPED = {"node_modules", "target", "__pycache__", ".venv"}  # no build uses them
@@ -109,8 +109,8 @@ def choose(
     matching manifest that cannot be read.
     """
     names_by_pattern = {pattern: _matching(catalog, pattern) for pattern in patterns}
-    if unknown := [pattern for pattern, names in names_by_pattern.items() if not names]:
-        raise _unknown(catalog, unknown)
+    unknown = [pattern for pattern, names in names_by_pattern.items() if not names]
+    faults = [_unknown(catalog, unknown)] if unknown else []
     shipped = not names_by_pattern.keys() <= catalog.servers.keys()
     every = catalog.all_servers if shipped else catalog.servers
     matched = [every[name] for names in names_by_pattern.values() for name in names]
@@ -120,15 +120,9 @@ def choose(
     if not written_in.issuperset(wanted):
         written_in = _languages(catalog.all_servers)
         pool = pool if matched else dict(catalog.all_servers)
-    for language in wanted:
-        if language not in written_in:
-            near = [name for name in sorted(written_in) if name.startswith(language)]
-            near = near or difflib.get_close_matches(language, sorted(written_in), n=3)
-            available = f"available: {', '.join(sorted(written_in))}"
-            raise UsageFault(
-                f"--language: no server is written in {language!r}",
-                f"did you mean {' or '.join(near)}?" if near else available,
-            )
+    faults += [_no_language(each, sorted(written_in)) for each in wanted if each not in written_in]
+    if faults:
+        raise joined(faults)
     chosen = [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
     if matched and not chosen:
         names = ", ".join(pool)
@@ -141,6 +135,15 @@ def choose(
 
 def _languages(servers: Mapping[str, Server]) -> set[str]:
     return {server.manifest.language.lower() for server in servers.values()}
+
+
+def _no_language(language: str, known: Sequence[str]) -> UsageFault:
+    near = [name for name in known if name.startswith(language)]
+    near = near or difflib.get_close_matches(language, known, n=3)
+    return UsageFault(
+        f"--language: no server is written in {language!r}",
+        f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(known)}",
+    )
 
 
 def _matching(catalog: Catalog, pattern: str) -> list[str]:

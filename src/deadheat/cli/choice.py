@@ -3,16 +3,9 @@
 from collections.abc import Sequence
 
 from deadheat.campaign.schedule import Lineup, line_up
-from deadheat.catalog import (
-    Catalog,
-    Selection,
-    Server,
-    choose,
-    find_root,
-    load_catalog,
-    selection,
-)
+from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog, selection
 from deadheat.catalog.manifest import HTTP
+from deadheat.cli.list import rows_of
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
@@ -33,6 +26,20 @@ def chosen_servers(
         for fault in catalog.faults.values():
             echo(f"left out: {fault}", fg="yellow", err=True)
     return choose(catalog, patterns, languages)
+
+
+def ready_here(servers: Sequence[Server]) -> list[Server]:
+    """Those that `deadheat list` calls ready; says which are left out.
+
+    Raises `DeadheatError` if none is.
+    """
+    ready = {row["name"] for row in rows_of(servers) if row["ready"]}
+    if left_out := [server.name for server in servers if server.name not in ready]:
+        why = "`deadheat list` says what they lack"
+        if not ready:
+            raise DeadheatError("no server is ready here", why)
+        echo(f"left out, not ready here: {', '.join(left_out)}; {why}", fg="yellow", err=True)
+    return [server for server in servers if server.name in ready]
 
 
 def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:

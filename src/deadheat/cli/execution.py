@@ -76,6 +76,11 @@ class Execution:
     catalog: str | None
     store_path: Path
 
+    @property
+    def is_plainly_here(self) -> bool:
+        """Whether servers run natively on this machine, with the tools that it has now."""
+        return not (self.install or self.runtime or self.hosts.server)
+
     def require_sense(self) -> None:
         """Raises `DeadheatError` for options that exclude each other."""
         self.runtime.require_sense(

@@ -1,7 +1,7 @@
 """Commands and their flags: in the same sections in the help of every command, examples last."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from deadheat.cli import SUMMARIES
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault, joined
 from deadheat.output import echo
 
 FLAT_MAX = 12  # options that are listed without sections
@@ -45,6 +45,51 @@ class Flag(click.Option):
         super().__init__(*args, **attributes)
         self.section = section
         self.bare = bare
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Keep the fault of a value for later: the other values may have some, too."""
+        try:
+            return super().handle_parse_result(ctx, opts, args)
+        except click.UsageError as error:
+            if not isinstance(ctx.command, Command):
+                raise
+            faults_in(ctx).append(error)
+            return None, args
+
+
+def faults_in(ctx: click.Context) -> list[click.UsageError | DeadheatError]:
+    """What is wrong with the command line, as far as it was read."""
+    faults: list[click.UsageError | DeadheatError] = ctx.meta.setdefault("faults", [])
+    return faults
+
+
+def require_no_faults(ctx: click.Context) -> None:
+    """Raises all faults of the command line as one error, unknown servers among them."""
+    if not (faults := faults_in(ctx)):
+        return
+    if "servers" in ctx.params:
+        faults += _unknown_names(ctx.params)
+    if len(faults) == 1:
+        raise faults[0]
+    shown = [
+        fault if isinstance(fault, DeadheatError) else UsageFault(fault.format_message())
+        for fault in faults
+    ]
+    of_click = any(isinstance(fault, click.UsageError) for fault in faults)
+    raise joined(shown, f"`{ctx.command_path} --help` lists the options" if of_click else None)
+
+
+def _unknown_names(options: Mapping[str, Any]) -> list[DeadheatError]:
+    from deadheat.catalog import choose, find_root, load_catalog  # a right line needs it later
+
+    names, languages = (options.get(name) or () for name in ("servers", "languages"))
+    try:
+        choose(load_catalog(find_root(options.get("catalog"))), names, languages)
+    except DeadheatError as error:
+        return [error]
+    return []
 
 
 def flag(*names: str, section: Topic, **attributes: Any) -> Decorator:
@@ -87,12 +132,44 @@ class Command(_ExamplesLast):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         flags = [param for param in self.params if isinstance(param, Flag) and param.bare]
         valued = {name: f"{name}={each.bare}" for each in flags for name in each.opts}
-        rest = super().parse_args(ctx, [valued.get(word, word) for word in args])
+        words: list[str] | None = [valued.get(word, word) for word in args]
+        rest: list[str] = []
+        faults = faults_in(ctx)
+        while words is not None:
+            given, words = words, None
+            try:
+                rest = super().parse_args(ctx, [*given])
+            except click.UsageError as error:
+                faults.append(self.fault_of(error))
+                words = self._without(given, error)
         for param in self.params:
             value = ctx.params.get(param.name or "")
             if value == "" or (isinstance(value, tuple) and "" in value):
-                raise click.BadParameter("it is empty; expected a value", ctx, param)
+                faults.append(click.BadParameter("it is empty; expected a value", ctx, param))
+        if not ctx.resilient_parsing:
+            require_no_faults(ctx)
         return rest
+
+    def fault_of(self, error: click.UsageError) -> click.UsageError | DeadheatError:
+        """A fault as this command reports it."""
+        return error
+
+    def _without(self, words: list[str], error: click.UsageError) -> list[str] | None:
+        """The words without an unknown option and what may be its value; None for other faults."""
+        if not isinstance(error, click.NoSuchOption):
+            return None
+        named = [word.partition("=")[0] for word in words]
+        if error.option_name not in named:
+            return None
+        at = named.index(error.option_name)
+        near = (error.possibilities or [""])[0]
+        is_flag = any(
+            near in param.opts and isinstance(param, click.Option) and param.is_flag
+            for param in self.params
+        )
+        value = words[at + 1 : at + 2]
+        has_value = "=" not in words[at] and not is_flag and value and not value[0].startswith("-")
+        return words[:at] + words[at + (2 if has_value else 1) :]
 
 
 class WithCommand(Command):
@@ -107,7 +184,7 @@ class WithCommand(Command):
             at = args.index("--")
             ctx.meta["own"] = args[at + 1 :]
             args = args[:at]
-            if not any(ctx.meta["own"]):
+            if not (ctx.meta["own"] and ctx.meta["own"][0]):
                 raise click.UsageError("--: expected a command behind it, such as ./my-server", ctx)
         return super().parse_args(ctx, args)
 

@@ -10,15 +10,7 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.build.builder import find_build
-from deadheat.catalog import (
-    Catalog,
-    Server,
-    Toolchains,
-    choose,
-    find_root,
-    load_catalog,
-    missing,
-)
+from deadheat.catalog import Catalog, Server, Toolchains, choose, find_root, load_catalog, missing
 from deadheat.catalog.manifest import HTTP
 from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
 from deadheat.cli.help import listed
@@ -30,7 +22,7 @@ from deadheat.output import echo, echo_json
 HEADERS = ("server", "language", "framework", "kind", "here")
 GAP = "  "
 INSTALL = "install what is missing, as root; `deadheat build SERVER --install` does it for SERVER:"
-STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lines
+STATE_WIDTH_LEAST = 24  # columns, if it is so long; where less is left, it has its own lines
 
 
 @listed("list")
@@ -53,7 +45,7 @@ def command(
     """
     servers_catalog = load_catalog(find_root(catalog))
     chosen = choose(servers_catalog, servers, languages)
-    rows = _rows(chosen)
+    rows = rows_of(chosen)
     faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
         echo_json({"servers": rows, "faults": faults})
@@ -61,7 +53,7 @@ def command(
     _print(rows, faults, servers_catalog)
 
 
-def _rows(servers: Sequence[Server]) -> list[dict[str, Any]]:
+def rows_of(servers: Sequence[Server]) -> list[dict[str, Any]]:
     """One row for each server. Starts an agent only if a tool has to be probed."""
     cache = ProbeCache(home() / "probes.json")
     if unknown_probes(servers, cache):
@@ -106,9 +98,11 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     width = shutil.get_terminal_size().columns if _is_terminal() else None
     cells = [[escaped(row[name]) for name in ("name", *HEADERS[1:4])] for row in rows]
     widths = [max(map(_width, column)) for column in zip(HEADERS[:4], *cells, strict=True)]
-    _print_row(HEADERS[:4], HEADERS[4], widths, width, bold=True)
+    least = min(STATE_WIDTH_LEAST, max((_width(_state(row)) for row in rows), default=0))
+    _print_row(HEADERS[:4], HEADERS[4], widths, width, least, bold=True)
     for row, names in zip(rows, cells, strict=True):
-        _print_row(names, _state(row), widths, width, fg="green" if row["ready"] else "yellow")
+        fg = "green" if row["ready"] else "yellow"
+        _print_row(names, _state(row), widths, width, least, fg=fg)
     if grouped := _grouped(rows):
         _print_folded(INSTALL, width)
     if needs_update(install for row in rows for install in row["install"]):
@@ -153,9 +147,14 @@ def _grouped(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, ...], list[str]]
 
 
 def _print_row(
-    names: Sequence[str], state: str, widths: Sequence[int], width: int | None, **style: Any
+    names: Sequence[str],
+    state: str,
+    widths: Sequence[int],
+    width: int | None,
+    least: int,
+    **style: Any,
 ) -> None:
-    """One row. On a terminal the state is folded, on its own lines where too little is left."""
+    """One row. On a terminal the state is folded, on its own lines where less is left."""
     line = "".join(
         name + " " * (column - _width(name)) + GAP
         for name, column in zip(names, widths, strict=True)
@@ -165,7 +164,7 @@ def _print_row(
         echo(state, **style)
         return
     left = sum(widths) + len(GAP) * len(widths)
-    indent = left if width - left >= STATE_WIDTH_LEAST else min(len(GAP), width - 1)
+    indent = left if width - left >= least else min(len(GAP), width - 1)
     parts = textwrap.wrap(state, max(width - indent, 1), break_on_hyphens=False) or [""]
     if indent < left:
         for part in _folded(line.rstrip(), width):

@@ -151,8 +151,17 @@ class Size(click.ParamType[int]):
         return size_bytes
 
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+class _Place(click.Path):
+    """A path; an empty one, as of an unset variable of a script, would be this folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("it is empty; expected a path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _Place(path_type=Path, dir_okay=False)
+FOLDER = _Place(path_type=Path, file_okay=False)
 
 
 def complete_servers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

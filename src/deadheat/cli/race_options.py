@@ -11,7 +11,7 @@ from deadheat import numbers
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import TRANSPORTS
-from deadheat.cli.help import Decorator, Topic, flag
+from deadheat.cli.help import Decorator, Topic, faults_in, flag, require_no_faults
 from deadheat.cli.options import (
     Duration,
     Levels,
@@ -22,7 +22,7 @@ from deadheat.cli.options import (
     Transports,
     base_image_option,
 )
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, joined
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
@@ -35,16 +35,25 @@ Options = dict[str, Any]  # what click passes to a command
 def grouped(name: str, value: Callable[[Options], Any], *flags: Decorator) -> Decorator:
     """Add `flags`; the command gets `value` of them as `name`, which takes them out of the options.
 
-    The flags of a group that is declared before this one are still among the options.
+    The flags of a group that is declared before this one are still among the options. The command
+    is called if no group has a fault.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_value(*args: Any, **options: Any) -> Any:
-            options[name] = value(options)
+            context = click.get_current_context()
+            try:
+                options[name] = value(options)
+            except DeadheatError as error:  # a later group may have a fault, too
+                faults_in(context).append(error)
+                options[name] = None
+            if not getattr(command, "takes_groups", False):
+                require_no_faults(context)
             return command(*args, **options)
 
         flagged: Callable[..., Any] = with_value
+        flagged.__dict__["takes_groups"] = True
         for each in reversed(flags):
             flagged = each(flagged)
         return flagged
@@ -113,7 +122,14 @@ def workload_values(root: Path, names: str | None) -> tuple[dict[str, Any], ...]
         )
     if chosen == [HELLO]:
         return ()
-    workloads = [load_workload(root, name) for name in chosen]
+    workloads, faults = [], list[DeadheatError]()
+    for name in chosen:
+        try:
+            workloads.append(load_workload(root, name))
+        except DeadheatError as error:
+            faults.append(error)
+    if faults:
+        raise joined(faults)
     for name, workload in zip(chosen, workloads, strict=True):
         if workload.name == HELLO and name != HELLO:
             raise DeadheatError(
@@ -134,7 +150,10 @@ def _protocol(options: Options) -> Protocol:
         stopping["kind"] = "fixed"
     changes |= {name: options.pop(name) for name in ("transports", "streams", "tls_key")}
     root = find_root(options.get("catalog"))
-    changes["workloads"] = workload_values(root, options.pop("workload"))
+    try:
+        changes["workloads"] = workload_values(root, options.pop("workload"))
+    except DeadheatError as error:  # the name of the protocol may be wrong, too
+        faults_in(click.get_current_context()).append(error)
     rates, price = options.pop("rates", None), options.pop("price", None)
     if rates is not None and options["protocol"] == "settle":
         options["protocol"] = "common-rate"

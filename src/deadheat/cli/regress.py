@@ -56,11 +56,7 @@ EXIT_CODES = {
 
 @listed("regress", WithCommand)
 @flag(
-    "--base",
-    section=Topic.SERVERS,
-    required=True,
-    metavar="REV",
-    help="Revision to compare with.",
+    "--base", section=Topic.SERVERS, required=True, metavar="REV", help="Revision to compare with."
 )
 @flag(
     "--head",
@@ -180,7 +176,7 @@ def command(
         for outcome in regressions(each, analyze(each), *revisions.names)
     ]
     if stopped is None and view.state == "complete":
-        stopped = _without_valid_trial(view)
+        stopped = _without_valid_trial(view, store_path)
     if comment_path:
         comment_path.write_text(comment(view, outcomes), encoding="utf-8")
     if junit_path:
@@ -229,14 +225,16 @@ def _conduct(
         return error.run_id, error
 
 
-def _without_valid_trial(view: RunView) -> Unmeasurable | None:
+def _without_valid_trial(view: RunView, store_path: Path) -> Unmeasurable | None:
     """Why a run that spent its budget has no verdict, if no trial is valid."""
     trials = [t for each in view.by_workload for c in each.contenders for t in c.trials]
     if not trials or any(trial.valid for trial in trials):
         return None
     main = analyze(view).main
     return Unmeasurable(
-        answer(view, main), "see `deadheat report -v`; `deadheat doctor` checks this machine"
+        answer(view, main),
+        f"see `deadheat report {run_argument(view.run_id, store_path)} -v`; `deadheat doctor` "
+        "checks this machine",
     )
 
 

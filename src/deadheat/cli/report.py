@@ -138,15 +138,17 @@ def report_command(
         raise click.UsageError(f"--of: expected at most two contenders, got {len(names)}")
     faults = reading(bundle) if bundle else nullcontext()
     with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
+        option = f" {_source('', bundle, store_path)}" if bundle else None
+        run_id = "" if listing else find_run(store, run, bundle is not None, option)
         content = (
             lines(list_runs(store), contender_names(store))
             if listing
             else _content(
                 store,
-                find_run(store, run),
+                run_id,
                 format_,
                 (picture or PICTURES[0], names),
-                _source(find_run(store, run), bundle, store_path),
+                _source(run_id, bundle, store_path),
                 verbose,
                 all_series,
                 workload,

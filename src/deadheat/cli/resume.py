@@ -1,7 +1,6 @@
 """`deadheat resume`: continues a stored run, or gives it more time."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -19,7 +18,7 @@ from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run
 from deadheat.store import read_run
-from deadheat.store.listing import run_argument, run_summary
+from deadheat.store.listing import kept_options, run_argument, run_summary
 
 ENDS = {
     "running": "is still in progress",
@@ -31,16 +30,11 @@ ENDS = {
 class _Resume(Command):
     """A command that explains why it lacks a flag of `deadheat run`."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            flags = {name for param in run_command.params for name in param.opts}
-            if error.option_name not in flags:
-                raise
-            raise DeadheatError(
-                f"{error.option_name} would change the run", f"omit it, or {NEW_RUN}"
-            ) from error
+    def fault_of(self, error: click.UsageError) -> click.UsageError | DeadheatError:
+        flags = {name for param in run_command.params for name in param.opts}
+        if not (isinstance(error, click.NoSuchOption) and error.option_name in flags):
+            return error
+        return DeadheatError(f"{error.option_name} would change the run", f"omit it, or {NEW_RUN}")
 
 
 @listed("resume", _Resume)
@@ -82,21 +76,10 @@ def _root_of(given: str | None, store_path: Path, wanted: str | None) -> Path:
     with stored(store_path) as store:
         run = read_run(store, find_run(store, wanted, with_empty=True))
     folder = Path(run.conclusion.folder or ".")
-    named = _option(run.command, "--catalog")
-    if given is None and named is not None and (folder / named).is_dir():
-        given = str(folder / named)
+    named = kept_options(run.command, ("--catalog",))
+    if given is None and named and (at := folder / named[-1].removeprefix("--catalog=")).is_dir():
+        given = str(at)
     return find_root(given, folder if folder.is_dir() else None)
-
-
-def _option(command: Sequence[str], option: str) -> str | None:
-    """The value of an option in a command line; None without it."""
-    for place, word in enumerate(command):
-        name, _, value = word.partition("=")
-        if name == option:
-            return value or "".join(command[place + 1 : place + 2])
-        if word == "--":
-            break
-    return None
 
 
 def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan:

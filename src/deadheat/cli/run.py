@@ -1,6 +1,9 @@
 """`deadheat run`, `explain`, `footprint`, and `plan`, which says what a run would do."""
 
+import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.campaign.campaign import LATENCY_S, Plan
@@ -8,7 +11,14 @@ from deadheat.campaign.resolve import Resolved, fit_to, on_hosts, within_budget
 from deadheat.campaign.schedule import Estimate, Outline, estimate, outline
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.catalog.manifest import Transport
-from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog, replay_lineup
+from deadheat.cli.choice import (
+    answering,
+    chosen_servers,
+    no_race,
+    open_catalog,
+    ready_here,
+    replay_lineup,
+)
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
@@ -31,7 +41,7 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.errors import UsageFault
+from deadheat.errors import UsageFault, joined
 from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
@@ -94,7 +104,7 @@ def run_command(
     plan = new_plan(
         protocol,
         catalog,
-        Choice(servers, languages, setting, workers or (None,)),
+        Choice(servers, languages, setting, workers or (None,), execution.is_plainly_here),
         own,
         seed,
         LATENCY_S if latency else None,
@@ -110,22 +120,23 @@ class Choice:
     languages: tuple[str, ...]
     setting: str
     workers: tuple[int | None, ...]  # None: as the setting says
+    only_ready: bool = False  # where no names are given
 
     def __bool__(self) -> bool:
         return bool(self.patterns or self.languages)
 
     def selections(self, catalog: Catalog) -> list[Selection]:
-        """Raises `FileFault` with every server that lacks the setting or the workers."""
+        """Raises `UsageFault` with every server that lacks the setting or the workers."""
         selections, faults = [], {}
-        for server in chosen_servers(catalog, self.patterns, self.languages):
+        servers = chosen_servers(catalog, self.patterns, self.languages)
+        for server in ready_here(servers) if self.only_ready and not self.patterns else servers:
             for workers in self.workers:
                 try:
                     selections.append(selection(server, self.setting, workers))
                 except FileFault as fault:
                     faults[server.name] = fault
         if faults:
-            hints = dict.fromkeys(fault.hint for fault in faults.values() if fault.hint)
-            raise FileFault("\n".join(map(str, faults.values())), "; ".join(hints))
+            raise joined([*faults.values()])
         return selections
 
 
@@ -309,7 +320,8 @@ def plan_command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """It builds, starts and measures nothing. SERVERS are names or globs; the default is all.
+    """It builds, starts and measures nothing. SERVERS are names or globs; the default is every
+    server that is ready here.
 
     \b
     Examples:
@@ -330,6 +342,8 @@ def plan_command(
     else:
         is_chosen = servers or languages or not own
         servers_chosen = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
+        if servers_chosen and not servers and hosts.server is None:
+            servers_chosen = ready_here(servers_chosen)  # as a run would
         chosen = answering([selection(server) for server in servers_chosen], protocol)
         names = [each.name for each in chosen]
         names += [each.name for each in own.contenders(names, protocol)]
@@ -352,7 +366,19 @@ def plan_command(
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return
-    echo("\n".join(forecast.lines()))
+    echo("\n".join(_folded(forecast.lines())))
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """The lines of a plan, on a terminal with what is too long below its text."""
+    if not sys.stdout.isatty():
+        return [*lines]
+    width, indent = shutil.get_terminal_size().columns, " " * len("contenders    ")
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+    ]
 
 
 def fit_here(protocol: AloneProtocol, hosts: Hosts) -> Resolved[AloneProtocol]:

@@ -218,6 +218,6 @@ def _print_frees(frees: dict[str, tuple[int, int]]) -> None:
 def _ask() -> None:
     if not sys.stdin.isatty():
         raise DeadheatError(
-            "nothing was deleted: there is no terminal to ask on", "deadheat clean --yes"
+            "nothing was deleted: there is no terminal to ask on", "add --yes to delete all of this"
         )
     click.confirm("delete them?", abort=True)

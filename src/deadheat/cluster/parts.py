@@ -9,12 +9,14 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from deadheat.campaign.schedule import Estimate, estimate
 from deadheat.catalog import Selection
 from deadheat.cluster.race import jobs_of
+from deadheat.measure.contender import compiler_of
 from deadheat.protocol import Settle, SliceProtocol, amend
 from deadheat.stats.distributions import t_critical
 from deadheat.store.listing import RacedContender
@@ -30,6 +32,9 @@ INSTANCES_MAX = 12
 FIRST_PASS = 0.7  # of the time; the rest is for what it leaves open
 LOG_MAX = 700.0  # its exponential is still a float
 ENDED = "complete"
+WORDS = frozenset(
+    {"homepage", "notes", "published", "support", "verified", "version"}
+)  # of a manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,15 @@ class Racer:
         return self.selection.name
 
     def raced_as(self, other: RacedContender) -> bool:
-        """Whether a stored contender is this one, unchanged."""
+        """Whether a stored contender is this one, unchanged but for words."""
         manifest = self.selection.server.manifest.model_dump(by_alias=True)
-        return (
-            (other.name, other.build_key) == (self.name, self.build_key)
-            and other.manifest == json.loads(json.dumps(manifest))
-        )  # fmt: skip
+        return (other.name, other.build_key) == (self.name, self.build_key) and _without_words(
+            other.manifest
+        ) == _without_words(json.loads(json.dumps(manifest)))
+
+
+def _without_words(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in manifest.items() if key not in WORDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ def done_of(
             done[each.name] |= {
                 name
                 for name in each.protocol.workload_names
-                if name == HELLO or before[name] == now.get(name)
+                if name == HELLO or (name in now and before[name].same_requests(now[name]))
             }
     return {name: frozenset(workloads) for name, workloads in done.items()}
 
@@ -227,7 +235,8 @@ def estimate_of(
         for workload in part.workloads
         if workload not in racers[name].workloads
     ]
-    return estimate(protocol, part.names, lacking)
+    compilers = {name: compiler_of(racers[name].selection) for name in part.names}
+    return estimate(protocol, part.names, lacking, compilers)
 
 
 def with_budget(protocol: SliceProtocol, budget_s: float) -> SliceProtocol:

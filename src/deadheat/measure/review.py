@@ -33,7 +33,11 @@ FREEZE_CONNECTIONS = 10  # of the load after the thaw
 FREEZE_LOAD_S = 1.0
 OWN_PROFILE = re.compile(r"^\s*\[profile\b|target-cpu", re.MULTILINE)
 NODELAY = re.compile(r"set_(?:tcp_)?nodelay|set(?:Tcp)?NoDelay|TCP_NODELAY|:NODELAY")
-JIT_FLAG = re.compile(r"yjit|--jit\b|-XX:[+-]|-Xjit|opcache\.jit", re.IGNORECASE)
+RUNTIME_FLAG = re.compile(
+    r"yjit|--jit\b|-XX:|-Xm[nsx]|-Xjit|opcache\.jit|--max-old-space|GOGC=|GOMEMLIMIT=|RUBY_GC_",
+    re.IGNORECASE,
+)
+NATIVE_EPOLL = re.compile(r"native-epoll-\S+-linux-x86_64")
 SOURCE_BYTES_MAX = 1 << 20
 WATCH_S = 15.0  # after the thaw; puma looks at its workers every 5 s
 
@@ -103,8 +107,14 @@ def folder_checks(server: Server, version: str | None) -> Iterator[Check]:
         reading += ", in a setting of its own"
     yield Check("socket options", in_setting or not sets, reading)
     words = [*manifest.start.command, *(f"{k}={v}" for k, v in manifest.start.env.items())]
-    jit = [word for word in words if JIT_FLAG.search(word)]
-    yield Check("JIT", not jit, f"{jit[0]} is tuning" if jit else "as the runtime starts")
+    flags = [word for word in words if RUNTIME_FLAG.search(word)]
+    reading = f"{flags[0]} is tuning" if flags else "as the runtime starts"
+    yield Check("JIT, GC and heap", not flags, reading)
+    jars = server.folder / "jars.lock"
+    if jars.is_file() and NATIVE_EPOLL.search(jars.read_text(encoding="utf-8")):
+        noted = any("native epoll" in note for note in manifest.notes)
+        reading = "Netty's own epoll, as a note says" if noted else "Netty's own epoll, in no note"
+        yield Check("native transport", noted, reading)
     if "page" in manifest.workloads:
         by_hand = [name for name, text in code.items() if "&lt;" in text]
         noted = any("no template engine" in note for note in manifest.notes)

@@ -153,7 +153,7 @@ class _Site:
 
     async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
         prefix = request.path_params["run"].removesuffix(".html")  # as the board links to it
-        return await self._read(lambda store: make(store, find_run(store, prefix)))
+        return await self._read(lambda store: make(store, find_run(store, prefix, option="")))
 
     async def _read(self, make: Callable[[Store], Made]) -> Made:
         def make_from_store() -> Made:

@@ -2,10 +2,10 @@
 
 /**
  * Rate, share, low, high, places, dead heat, CPU in µs, p99 in ms, MiB, trials, reason, checks, run,
- * neighbors.
+ * neighbors, what is said of an older build.
  * @typedef {[number | null, number | null, number | null, number | null, [number, number] | null,
  *   number | null, number | null, number | null, number | null, [number, number], string | null,
- *   [string, number, string][], number, Neighbor[]]} Cell
+ *   [string, number, string][], number, Neighbor[], string | null]} Cell
  * Row, whether it is faster, verdict, ratio, low, high.
  * @typedef {[number, number, string, number | null, number | null, number | null]} Neighbor
  * Name, language, kind, version, newer version, file, cold start in ms, bytes of the head.
@@ -13,7 +13,7 @@
  *   Server
  * @typedef {[number, number | null, number | null]} Change
  * @typedef {{ margin: number, workloads: string[], anchors: string[], runs: [string, string][],
- *   servers: Server[], cells: (Cell | null)[][], before: [string, (Change | null)[][]][] }} Data
+ *   servers: Server[], cells: (Cell | null)[][], costs: (number | null)[][], before: [string, (Change | null)[][]][] }} Data
  */
 (() => {
   const find = (/** @type {string} */ id) =>
@@ -27,7 +27,9 @@
   const heads = [...(table.tHead?.rows[0].cells ?? [])];
   const COUNT = data.workloads.length;
   const FIRST = 2; // the cell of the first workload: behind the name and the mix
-  const FIGURES = ["cpu", "p99", "memory", "cold", "head"];
+  const FIGURES = heads
+    .filter((head) => head.classList.contains("figure"))
+    .map((head) => head.dataset.sort ?? "");
   const SMALL_FIRST = new Set(["name", "version", ...FIGURES]);
   const OWN_MOST_US = 100000;
   const links = rows.map((row) =>
@@ -123,6 +125,7 @@
     const server = data.servers[row];
     if (key === "cold") return server[6];
     if (key === "head") return server[7];
+    if (key === "cost") return data.costs[of]?.[row] ?? null;
     return cell ? /** @type {number | null} */ (cell[6 + FIGURES.indexOf(key)]) : null;
   }
 
@@ -211,7 +214,7 @@
     const place = /** @type {HTMLElement} */ (link.parentElement);
     if (!cell || part === null) return;
     const [bold, small] = /** @type {HTMLElement[]} */ ([...link.children]);
-    place.className = "heat";
+    place.className = cell[14] ? "heat older" : "heat";
     place.style.setProperty("--s", Math.min(part, 1).toFixed(3));
     const places = cell[4];
     const rank = places && (places[0] === places[1] ? `${places[0]}` : `${places[0]}–${places[1]}`);
@@ -391,8 +394,8 @@
     const parts = [heading];
     if (!cell) parts.push(element("p", `It was not raced on ${data.workloads[i]}.`));
     else {
-      const [rate, part, low, high, places, , cpu, p99, memory, trials, reason, checks, run, near] =
-        cell;
+      const [rate, part, low, high, places, , cpu, p99, memory, trials, ...rest] = cell;
+      const [reason, checks, run, near, older] = rest;
       if (reason) parts.push(element("p", `No rank: ${reason}.`));
       if (part !== null) {
         const ends =
@@ -414,6 +417,7 @@
         `${trials[0]} of ${trials[1]} trials valid`,
       ];
       parts.push(element("p", `${figures.filter(Boolean).join(", ")}.`));
+      if (older) parts.push(element("p", `It is of ${older}.`));
       if (near.length)
         parts.push(element("ul", ...near.map((each) => element("li", verdict(each)))));
       if (checks.length) {

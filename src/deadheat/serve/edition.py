@@ -3,7 +3,8 @@
 A run holds a part of the servers, of the workloads, or all of them. Parts of one level are linked
 by the contenders that they share (and controls, where a run's model has them), with the model of
 `cluster` on one pair of hosts, so the intervals contain the link. All runs of one build count.
-Where a server was built anew, its newest build is ranked; the older ones only link the parts.
+At each level the newest build of a server that was measured there is ranked; the older ones only
+link the parts.
 """
 
 import datetime
@@ -14,18 +15,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from deadheat.cluster.result import pair_run
+from deadheat.foreign_text import one_line
 from deadheat.host.doctor import host_key
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Standing, analyze
+from deadheat.report.findings.common_rate import CommonCost, cost_of
+from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.footprint import memory_meaning
+from deadheat.report.formats.tables import of_leader, rank
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.model.contender_effects import EffectEstimate
-from deadheat.stats.ranking.host_pairs import HostPairFit, fit_host_pairs, rank_over_host_pairs
+from deadheat.stats.ranking import host_pairs
 from deadheat.stats.ranking.ranks import Ranking, without_interval
 from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level, parts_of
@@ -46,10 +49,19 @@ class FailedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class CellFigures:
-    """One contender at one level of one run. `reason` says why it has no rank there."""
+class Figures:
+    """One contender at one level of one run. `reason` says why it has no rank there; `rank` and
+    `of_fastest` are texts as the report has them.
+    """
 
+    run: "PartRun"
+    level: Level
+    version: str | None
+    rank: str
+    of_fastest: str
     rate_per_s: float | None
+    slowest_per_s: float | None
+    fastest_per_s: float | None
     p99_us: float | None
     cpu_us: float | None
     memory_bytes: int | None
@@ -96,6 +108,8 @@ class PartRun:
     margin: float
     confidence: float
     memory: str | None  # what its figures of memory contain
+    answer: str  # that of its main level
+    main: Level | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +121,34 @@ class PartLevel:
 
     level: Level
     request: str
+    served: bool  # whether any trial has a rate
     ranking: Ranking | None
     sliced: SlicedLevel | None
     controls: frozenset[str]
     limited: frozenset[str]
-    cells: Mapping[str, CellFigures]
+    cells: Mapping[str, Figures]
 
 
 @dataclass(frozen=True, slots=True)
 class EditionPart:
-    """What the board keeps of one run."""
+    """What the board keeps of one run. `costs` are those at its lowest common rate, by workload."""
 
     run: PartRun
     levels: tuple[PartLevel, ...]
     servers: Mapping[str, ServerFacts]
+    costs: Mapping[str, CommonCost] = field(default_factory=dict)
+
+    @property
+    def served(self) -> tuple[PartLevel, ...]:
+        return tuple(each for each in self.levels if each.served)
 
 
 @dataclass(frozen=True, slots=True)
 class BoardLevel:
-    """One column: the ranking over all parts, and each cell with the run that it is of.
+    """One column: the ranking over all parts, and each cell.
 
     `estimate` is the model behind the ranking, of the `names`; None where trials are not slices.
+    `older` has the version of each cell whose build is older than that of the server's newest run.
     """
 
     level: Level
@@ -135,8 +156,15 @@ class BoardLevel:
     names: tuple[str, ...]
     estimate: EffectEstimate | None
     controls: frozenset[str]
-    cells: Mapping[str, tuple[CellFigures, PartRun]]
+    cells: Mapping[str, Figures]
     reasons: Mapping[str, str]
+    older: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def separates(self) -> float | None:
+        """The smallest difference that it detects with 80 % power; None if unknown."""
+        effect = self.ranking.minimum_detectable_effect if self.ranking else math.inf
+        return effect if math.isfinite(effect) else None
 
 
 @dataclass(frozen=True)
@@ -148,6 +176,7 @@ class Edition:
     levels: tuple[BoardLevel, ...]
     servers: Mapping[str, ServerFacts]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, CommonCost] = field(default_factory=dict)
 
     @property
     def newest(self) -> PartRun:
@@ -157,74 +186,74 @@ class Edition:
         """What `other` was measured on, if not on this edition's machine and CPUs."""
         return None if other.newest.key == self.newest.key else other.newest.key
 
-    @property
-    def separates(self) -> float | None:
-        """The largest of the smallest detectable differences of its workloads; None if unknown."""
-        effects = [
-            level.ranking.minimum_detectable_effect
-            for level in self.levels
-            if level.ranking is not None
-        ]
-        known = [effect for effect in effects if math.isfinite(effect)]
-        return max(known) if known and len(known) == len(effects) else None
-
 
 def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart:
     """What the board keeps of a run; `contenders` are its rows."""
     server = next((host for host in view.hosts if host.role == "server"), None)
     machine = wording.machine(server.fingerprint) if server else "unknown machine"
-    keep_alive = getattr(view.protocol, "keep_alive", True)
     key = f"{host_key(server.fingerprint) if server else machine}, {view.server_cpus} server CPUs"
+    analysis = analyze(view)
+    main = analysis.main if analysis.levels else None
+    of = f"{one_line(view.workload)}: " if len(view.workloads) > 1 else ""
     run = PartRun(
         run_id=view.run_id,
         started_at=view.started_at,
         machine=machine,
-        key=key if keep_alive else f"{key}, without keep-alive",
+        key=key if view.protocol.keep_alive else f"{key}, without keep-alive",
         protocol=view.protocol.name,
         command=view.command,
         margin=view.margin,
         confidence=view.confidence,
         memory=memory_meaning(view),
+        answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
+        main=Level(view.workload, main.connections) if main else None,
     )
     rows = {parts_of(row.name)[0]: row for row in reversed(contenders)}  # the first transport's
-    views = view.by_workload
+    raced = [(each.workload, row) for each in view.by_workload for row in each.contenders]
     raw: dict[str, dict[str, RawOutput]] = {}
-    for each in views:
-        for contender in each.contenders:
-            if contender.raw_output is not None:
-                raw.setdefault(contender.name, {})[each.workload] = contender.raw_output
+    for workload, contender in raced:
+        if contender.raw_output is not None:
+            raw.setdefault(contender.name, {})[workload] = contender.raw_output
     facts: dict[str, ServerFacts] = {}
-    for each in views:
-        for contender in each.contenders:
-            name = contender.name
-            if name not in facts:
-                facts[name] = _facts(contender, rows[name], raw.get(name, {}))
-    return EditionPart(run, tuple(level for each in views for level in _levels(each)), facts)
+    for _, contender in raced:
+        name = contender.name
+        facts.setdefault(name, _facts(contender, rows[name], raw.get(name, {})))
+    levels = tuple(level for each in view.by_workload for level in _levels(each, run))
+    costs = {each.workload: cost for each in view.by_workload if (cost := cost_of(each))}
+    return EditionPart(run, levels, facts, costs)
 
 
-def _levels(view: RunView) -> Iterable[PartLevel]:
-    analysis = analyze(view)
-    request = str([each.model_dump(mode="json") for each in view.protocol.workloads])
-    for level in analysis.levels:
-        if not level.served:
-            continue
+def _levels(view: RunView, run: PartRun) -> Iterable[PartLevel]:
+    named = view.protocol.workload_named(view.workload)  # None for hello
+    request = named.without_words.model_dump_json() if named else HELLO
+    for level in analyze(view).levels:
+        at = Level(view.workload, level.connections)
         yield PartLevel(
-            level=Level(view.workload, level.connections),
+            level=at,
             request=request,
+            served=level.served,
             ranking=level.ranking,
             sliced=view.sliced.get(level.connections),
             controls=frozenset(control.name for control in view.controls),
             limited=frozenset(view.client_gates.get(level.connections, {})),
-            cells={standing.contender.name: _cell(view, standing) for standing in level.standings},
+            cells={each.contender.name: _figures(view, run, at, each) for each in level.standings},
         )
 
 
-def _cell(view: RunView, standing: Standing) -> CellFigures:
+def _figures(view: RunView, run: PartRun, level: Level, standing: Standing) -> Figures:
     cell, reason = standing.cell, standing.reason
+    slowest, fastest = cell.spread_per_s or (None, None)
     if not cell.trials and standing.contender.fault:
         reason = standing.contender.fault
-    return CellFigures(
+    return Figures(
+        run=run,
+        level=level,
+        version=standing.contender.version,
+        rank=rank(standing),
+        of_fastest=of_leader(standing),
         rate_per_s=cell.rate_per_s(view.aggregate),
+        slowest_per_s=slowest,
+        fastest_per_s=fastest,
         p99_us=cell.service["p99"],
         cpu_us=cell.server_cpu_us_per_request,
         memory_bytes=cell.memory_peak_bytes,
@@ -289,7 +318,7 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
 
     Raises ValueError without a part that has a level.
     """
-    ordered = sorted((part for part in parts if part.levels), key=lambda p: p.run.started_at)
+    ordered = sorted((part for part in parts if part.served), key=lambda p: p.run.started_at)
     if not ordered:
         raise ValueError(f"{name}: no run has a level with a rate")
     newest, left_out = ordered[-1], {}
@@ -307,7 +336,11 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
                 servers[contender] = facts
     columns = _columns(joined)
     levels = tuple(_board_level(level, joined, servers) for level in columns)
-    return Edition(name, tuple(part.run for part in joined), levels, servers, left_out)
+    costs: dict[str, CommonCost] = {}
+    for part in sorted(parts, key=lambda part: part.run.started_at):
+        if part.run.key == newest.run.key:
+            costs |= part.costs
+    return Edition(name, tuple(part.run for part in joined), levels, servers, left_out, costs)
 
 
 def _columns(parts: Sequence[EditionPart]) -> list[Level]:
@@ -315,7 +348,7 @@ def _columns(parts: Sequence[EditionPart]) -> list[Level]:
     counts: Counter[Level] = Counter()
     order: dict[str, int] = {}
     for part in parts:
-        for each in part.levels:
+        for each in part.served:
             counts[each.level] += sum(figures.trials > 0 for figures in each.cells.values())
             order.setdefault(each.level.workload, len(order))
     best: dict[str, Level] = {}
@@ -327,15 +360,15 @@ def _columns(parts: Sequence[EditionPart]) -> list[Level]:
 def _board_level(
     level: Level, parts: Sequence[EditionPart], servers: Mapping[str, ServerFacts]
 ) -> BoardLevel:
-    having = [(part, each) for part in parts for each in part.levels if each.level == level]
+    having = [(part, each) for part in parts for each in part.served if each.level == level]
     request = having[-1][1].request
     having = [(part, each) for part, each in having if each.request == request]
-    cells: dict[str, tuple[CellFigures, PartRun]] = {}
+    builds = _builds(having)
+    cells: dict[str, Figures] = {}
+    older: dict[str, str] = {}
     stale: list[frozenset[str]] = []
     for part, each in having:
-        old = frozenset(
-            name for name in each.cells if part.servers[name].build_key != servers[name].build_key
-        )
+        old = frozenset(name for name in each.cells if part.servers[name].build_key != builds[name])
         stale.append(old)
         for name, figures in each.cells.items():
             if name in old:
@@ -343,14 +376,18 @@ def _board_level(
             if part.run.memory != having[-1][0].run.memory:  # of another meaning
                 figures = replace(figures, memory_bytes=None)
             known = cells.get(name)
-            if known is None or figures.valid or not known[0].valid:
-                cells[name] = (figures, part.run)
+            if known is None or figures.valid or not known.valid:
+                cells[name] = figures
+            if builds[name] != servers[name].build_key:
+                older[name] = part.servers[name].version
     controls = frozenset(name for _, each in having for name in each.controls)
-    reasons = {name: figures.reason for name, (figures, _) in cells.items() if figures.reason}
-    if len(having) == 1 and not any(stale):
+    reasons = {name: figures.reason for name, figures in cells.items() if figures.reason}
+    if len(having) > 1 or any(stale):
+        column = _linked(level, having, stale, controls, cells, reasons)
+    else:
         _, only = having[0]
         sliced = only.sliced
-        return BoardLevel(
+        column = BoardLevel(
             level,
             only.ranking,
             names=sliced.names if sliced else (),
@@ -359,7 +396,21 @@ def _board_level(
             cells=cells,
             reasons=reasons,
         )
-    return _linked(level, having, stale, controls, cells, reasons)
+    return replace(column, older=older)
+
+
+def _builds(having: Sequence[tuple[EditionPart, PartLevel]]) -> dict[str, str | None]:
+    """The build of each contender that counts at a level: its newest with a trial there.
+
+    That may not be the newest of the edition, whose later runs may be of other workloads.
+    """
+    seen = [
+        (name, part.servers[name].build_key, bool(figures.trials))
+        for part, each in having
+        for name, figures in each.cells.items()
+    ]
+    measured = {name: key for name, key, was_measured in seen if was_measured}
+    return {name: key for name, key, _ in seen} | measured
 
 
 def _linked(
@@ -367,7 +418,7 @@ def _linked(
     having: Sequence[tuple[EditionPart, PartLevel]],
     stale: Sequence[frozenset[str]],
     controls: frozenset[str],
-    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    cells: Mapping[str, Figures],
     reasons: dict[str, str],
 ) -> BoardLevel:
     """Several runs of a level as one model. Trials that are not slices take no part in it."""
@@ -386,21 +437,27 @@ def _linked(
         pair_run(0, model, {name: index[shown[name]] for name in shown}, each.limited)
         for each, model, shown in modeled
     ]
-    fit = fit_host_pairs(runs, len(names), 1) if runs else None
+    fit = host_pairs.fit_host_pairs(runs, len(names), 1) if runs else None
     if fit is None:
         return _of_newest(level, having, controls, cells, reasons)
     newest, share = having[-1][0].run, _share([set(shown.values()) for _, _, shown in modeled])
     links = controls | {name for name in names if OLD_BUILD in name}
-    ranking = _ranking(fit, names, links, newest, share)
+
+    def ranking_without(others: Collection[str]) -> Ranking:
+        apart = [name for name in names if name in others]
+        spent = {"margin": newest.margin, "confidence": newest.confidence, "share": share}
+        return host_pairs.rank_over_host_pairs(fit, names, controls=apart, **spent)
+
+    ranking = ranking_without(links)
     apart = without_interval(ranking)
     if apart and len(apart) < len(ranking.rows):
-        ranking = _ranking(fit, names, links | apart, newest, share)
+        ranking = ranking_without(links | apart)
     ranked = {row.name for row in ranking.rows}
     kept = {name: why for name, why in reasons.items() if name not in ranked}
     for name in cells:
         if name not in ranked and name not in kept:
             kept[name] = UNLINKED if name in index else NOT_SLICES
-    return BoardLevel(level, ranking, names, _estimate(fit), controls, cells, kept)
+    return BoardLevel(level, ranking, names, host_pairs.estimate_of(fit), controls, cells, kept)
 
 
 def _of_build(part: EditionPart, name: str) -> str:
@@ -425,48 +482,11 @@ def _of_newest(
     level: Level,
     having: Sequence[tuple[EditionPart, PartLevel]],
     controls: frozenset[str],
-    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    cells: Mapping[str, Figures],
     reasons: dict[str, str],
 ) -> BoardLevel:
     """Whole trials of several runs have no common model: the newest ranking counts alone."""
-    rankings = [each for _, each in having if each.ranking is not None]
-    ranking = rankings[-1].ranking if rankings else None
+    ranking = next((each.ranking for _, each in reversed(having) if each.ranking), None)
     ranked = {row.name for row in ranking.rows} if ranking else set()
-    for name in cells:
-        if name not in ranked:
-            reasons.setdefault(name, NOT_SLICES)
-    kept = {name: why for name, why in reasons.items() if name not in ranked}
+    kept = {name: reasons.get(name, NOT_SLICES) for name in cells if name not in ranked}
     return BoardLevel(level, ranking, (), None, controls, cells, kept)
-
-
-def _ranking(
-    fit: HostPairFit,
-    names: Sequence[str],
-    controls: Collection[str],
-    run: PartRun,
-    share: float,
-) -> Ranking:
-    return rank_over_host_pairs(
-        fit,
-        names,
-        margin=run.margin,
-        confidence=run.confidence,
-        share=share,
-        controls=[name for name in names if name in controls],
-    )
-
-
-def _estimate(fit: HostPairFit) -> EffectEstimate:
-    """The model of several runs as that of one; the fewest degrees of a contender's pairs count."""
-    of_pairs = np.where(
-        np.eye(len(fit.contenders.effect), dtype=bool), np.inf, fit.contenders.degrees_of_freedom
-    )
-    unknown = np.full(len(of_pairs), np.nan)
-    return EffectEstimate(
-        log_rate=fit.level + fit.contenders.effect,
-        variance=fit.contenders.variance,
-        degrees_of_freedom=fit.contenders.degrees_of_freedom,
-        instance_variance=unknown,
-        slice_variance=unknown,
-        contender_degrees=np.nanmin(of_pairs, axis=1),
-    )

@@ -1,17 +1,34 @@
-"""What an edition says: changes since an older one, outdated versions, what it separates."""
+"""What an edition says: changes since an older one, outdated versions, what it separates, and who
+met whom in a run.
+"""
 
+import itertools
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from deadheat import numbers
 from deadheat.cluster.parts import BoardState, Spread
-from deadheat.serve.edition import BoardLevel, Edition, EditionPart, ServerFacts
+from deadheat.foreign_text import one_line
+from deadheat.report.findings.analysis import LevelAnalysis, analyze
+from deadheat.report.findings.versus import Versus, versus
+from deadheat.report.model.view import RunView
+from deadheat.serve.edition import BoardLevel, Edition, EditionPart, PartRun, ServerFacts
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.change import UnpairedChange, relative_changes
 from deadheat.stats.ranking.decision import Verdict
-from deadheat.workload import Level
+from deadheat.workload import HELLO, Level
+
+FIGURES = (  # key, heading, what it is
+    ("cpu", "CPU", "CPU time per request, µs"),
+    ("p99", "p99", "the 99th percentile of the service time, ms"),
+    ("memory", "memory", "peak memory, MiB"),
+    ("cold", "start", "from the start of a process to its first answer, ms"),
+    ("head", "head", "bytes of the head of an answer"),
+)
+COST = ("cost", "cost", "CPU time per request at a common rate, µs")
 
 
 def changes(before: Edition, after: Edition) -> dict[Level, dict[str, UnpairedChange]]:
@@ -72,11 +89,24 @@ def _major(text: str) -> tuple[int, int]:
     return parts[0], parts[1]
 
 
-def separates_text(edition: Edition) -> str:
-    """The sentence at the top of the board."""
-    if edition.separates is None:
-        return "What this board separates is not known: a workload has too few fresh starts."
-    return f"This board separates differences of {numbers.percent(edition.separates)} and more."
+def separates_text(levels: Sequence[BoardLevel]) -> str:
+    """The sentence at the top of the board: what each workload separates."""
+    names: dict[str | None, list[str]] = {}  # by the difference as it is shown
+    for level in levels:
+        shown = None if level.separates is None else numbers.percent(level.separates)
+        names.setdefault(shown, []).append(one_line(level.level.workload, 20))
+    unknown = names.pop(None, [])
+    if not names:
+        return "What this board separates is not known: it has too few fresh starts."
+    several = len(names) > 1 or bool(unknown)
+    differences = [
+        f"{shown} and more" + (f" on {numbers.listing(of)}" if several else "")
+        for shown, of in names.items()
+    ]
+    known = f"This board separates differences of {'; '.join(differences)}."
+    if not unknown:
+        return known
+    return f"{known} On {numbers.listing(unknown)} that is not known: too few fresh starts."
 
 
 def state_of(edition: Edition, parts: Iterable[EditionPart]) -> BoardState:
@@ -102,7 +132,7 @@ def state_of(edition: Edition, parts: Iterable[EditionPart]) -> BoardState:
         for name in level.cells
         if name in level.reasons and edition.servers[name].fault is None
     ]
-    return BoardState(separates_text(edition), tuple(pairs), tuple(unranked), spread)
+    return BoardState(separates_text(edition.levels), tuple(pairs), tuple(unranked), spread)
 
 
 def why_not(level: BoardLevel, name: str) -> str:
@@ -121,4 +151,111 @@ def share_text(share: float) -> str:
         else f"{percent:.1f}"
         if percent >= 1
         else f"{percent:.2f}"
+    )
+
+
+def older_text(level: BoardLevel, name: str) -> str | None:
+    """What tells a cell of an older build from its row; None for one of the newest build."""
+    if name not in level.older:
+        return None
+    version = one_line(level.older[name], 40)
+    return f"an older build, version {version}" if version else "an older build"
+
+
+def shown_figures(edition: Edition) -> tuple[tuple[str, str, str], ...]:
+    """The columns of other figures; that of cost with its rates, where a run offered them."""
+    if not edition.costs:
+        return FIGURES
+    rates = ", ".join(
+        f"{numbers.rate(cost.offered_rate_per_s)} requests/s on {one_line(workload, 20)}"
+        for workload, cost in edition.costs.items()
+    )
+    key, heading, title = COST
+    return (*FIGURES, (key, heading, f"{title}: {rates}"))
+
+
+def figure_values(edition: Edition, name: str, level: BoardLevel) -> dict[str, float | None]:
+    """The other figures of a server at a level, in the units of the table."""
+    facts, cost = edition.servers[name], edition.costs.get(level.level.workload)
+    figures = level.cells.get(name)
+    memory = figures.memory_bytes if figures else None
+    p99_us = figures.p99_us if figures else None
+    return {
+        "cpu": figures.cpu_us if figures else None,
+        "p99": p99_us / 1000 if p99_us is not None else None,
+        "memory": memory / numbers.MIB if memory is not None else None,
+        "cold": 1000 * facts.cold_start_s if facts.cold_start_s is not None else None,
+        "head": facts.head_bytes,
+        "cost": cost.cpu_us.get(name) if cost else None,
+    }
+
+
+def figure_text(key: str, value: float | None) -> str:
+    """Three digits, as the script writes them."""
+    if value is None:
+        return numbers.NONE
+    return f"{value:,.0f}" if value >= 100 or key == "head" else f"{value:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two contenders at one level of a run, with the verdict."""
+
+    run: PartRun
+    level: Level
+    names: tuple[str, str]  # the one with the higher rate first
+    headline: str
+    detail: str
+    rates_per_s: tuple[float | None, float | None]
+    p99_us: tuple[float | None, float | None]
+
+
+MetLevel = tuple[RunView, LevelAnalysis, list[Versus]]
+
+
+def met_levels(view: RunView) -> list[MetLevel]:
+    """Every level of a run with the view of its workload, and the pairs that have a page."""
+    return [
+        (each, level, _pairs_of(level))
+        for each in view.by_workload
+        for level in analyze(each).levels
+    ]
+
+
+def _pairs_of(level: LevelAnalysis) -> list[Versus]:
+    """The pairs of a level that have a page: neighbors in its order, and servers of one language.
+
+    All pairs would be n squared, and nobody asks about most of them.
+    """
+    names = [standing.contender.name for standing in level.ranked]
+    pairs = dict.fromkeys(itertools.pairwise(names))
+    by_language: dict[str, list[str]] = {}
+    for standing in level.ranked:
+        if language := standing.contender.language:
+            by_language.setdefault(language, []).append(standing.contender.name)
+    for several in by_language.values():
+        pairs |= dict.fromkeys(itertools.combinations(several, 2))
+    return [versus(level, a, b) for a, b in pairs]
+
+
+def meetings_of(run: PartRun, levels: Sequence[MetLevel]) -> list[Meeting]:
+    """Those of a run, the main level first: a card shows it."""
+    meetings = [
+        Meeting(
+            run=run,
+            level=Level(view.workload, pair.connections),
+            names=(pair.first.contender.name, pair.second.contender.name),
+            headline=pair.headline,
+            detail=pair.detail,
+            rates_per_s=(
+                pair.first.cell.rate_per_s(view.aggregate),
+                pair.second.cell.rate_per_s(view.aggregate),
+            ),
+            p99_us=(pair.first.cell.service["p99"], pair.second.cell.service["p99"]),
+        )
+        for view, _, pairs in levels
+        for pair in pairs
+    ]
+    return sorted(
+        meetings, key=lambda met: (met.level != run.main, met.level.workload != HELLO, met.level)
     )

@@ -14,13 +14,16 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
-from deadheat.report import wording
 from deadheat.serve.edition import BoardLevel, Edition
 from deadheat.serve.edition_findings import (
     changes,
+    figure_text,
+    figure_values,
+    older_text,
     outdated,
     separates_text,
     share_text,
+    shown_figures,
     why_not,
 )
 from deadheat.serve.markup import (
@@ -33,7 +36,7 @@ from deadheat.serve.markup import (
     text,
 )
 from deadheat.serve.servers import anchor
-from deadheat.stats.ranking.ranks import Pair, Ranking, Row, dead_heats
+from deadheat.stats.ranking.ranks import Pair, Row, dead_heats
 from deadheat.workload import Level
 
 PAGE = """<!doctype html>
@@ -62,13 +65,6 @@ script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'">
 </html>
 """
 TITLE = "HTTP servers, compared"
-FIGURES = (  # key, heading, what it is
-    ("cpu", "CPU", "CPU time per request, µs"),
-    ("p99", "p99", "the 99th percentile of the service time, ms"),
-    ("memory", "memory", "peak memory, MiB"),
-    ("cold", "start", "from the start of a process to its first answer, ms"),
-    ("head", "head", "bytes of the head of an answer"),
-)
 ELSEWHERE = "(another machine)"
 NAME_MAX = 40
 
@@ -89,7 +85,7 @@ def index_page(
     names = _order(edition)
     script = _asset("board.js").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    about = separates_text(edition)
+    about = separates_text(edition.levels)
     count = numbers.count(len(names), "server")
     description = f"{count} on {numbers.count(len(edition.levels), 'workload')}. {about}"
     values = {
@@ -132,14 +128,16 @@ def _body(
     others: Sequence[str],
 ) -> Iterable[Html]:
     newest = edition.newest
-    yield Html(f'<p class="lead"><strong>{text(separates_text(edition))}</strong></p>')
+    yield Html(f'<p class="lead"><strong>{text(separates_text(edition.levels))}</strong></p>')
     runs = numbers.count(len(edition.runs), "run")
     machine, date = text(newest.machine), f"{newest.started_at:%Y-%m-%d}"
+    has_older = any(level.older for level in edition.levels)
+    older = " A cell with † is of an older build than its row; open it." if has_older else ""
     yield Html(f'<p class="facts">{date}, {runs} of {text(newest.protocol)} on {machine}.</p>')
     yield Html(
         '<p class="facts">Each figure is a rate in % of the best server on that workload, beside '
         "the places that the data allow. A brace holds servers in a dead heat: their order is "
-        "not known. A dash has a reason; open it.</p>"
+        f"not known. A dash has a reason; open it.{older}</p>"
     )
     for each in earlier:
         if where := edition.elsewhere(each):
@@ -172,9 +170,7 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
         choice("language", "language", [("", "all"), *((each, each) for each in languages)]),
         choice("kind", "kind", [("", "all"), *((each, each) for each in kinds)]),
         choice(
-            "versions",
-            "versions",
-            [("", "all"), ("current", "current"), ("outdated", "outdated")],
+            "versions", "versions", [("", "all"), ("current", "current"), ("outdated", "outdated")]
         ),
         choice("of", "figures of", [(each, each) for each in workloads]),
     ]
@@ -215,7 +211,7 @@ def _table(edition: Edition, names: Sequence[str]) -> Html:
         )
     heads += [
         f'<th scope="col" data-sort="{key}" class="figure" title="{text(title)}">{heading}</th>'
-        for key, heading, title in FIGURES
+        for key, heading, title in shown_figures(edition)
     ]
     heads.append('<th scope="col" data-sort="version" class="version">version</th>')
     braces = [_braces(level) for level in edition.levels]
@@ -238,8 +234,9 @@ def _table(edition: Edition, names: Sequence[str]) -> Html:
             cells.append(_cell(level, rows[i].get(name), name, brace))
         first = edition.levels[0].cells.get(name) if edition.levels else None
         figures = figure_values(edition, name, edition.levels[0]) if edition.levels else {}
-        for key, heading, _ in FIGURES:
-            shown = figure_text(key, figures.get(key)) if first or key in ("cold", "head") else "–"
+        for key, heading, _ in shown_figures(edition):
+            known = first or key in ("cold", "head", "cost")
+            shown = figure_text(key, figures.get(key)) if known else numbers.NONE
             cells.append(f'<td class="figure" data-label="{heading}">{shown}</td>')
         mark = (
             f' <span class="old" title="the board has {text(one_line(old[name], 30))}">outdated'
@@ -280,8 +277,10 @@ def _cell(level: BoardLevel, row: Row | None, name: str, brace: str) -> str:
             f'<span class="hidden"> {reason}</span></a></td>'
         )
     share = row.ratio_to_leader.ratio
+    older = older_text(level, name)
+    css, title = (css, "") if older is None else (f"{css} older", f' title="{text(older)}"')
     return (
-        f'<td class="{css}" style="--s:{min(share, 1):.3f}" {label}><a href="{href}">'
+        f'<td class="{css}" style="--s:{min(share, 1):.3f}" {label}><a href="{href}"{title}>'
         f"<b>{share_text(share)}</b><small>{row.rank.replace('-', '–')}</small></a></td>"
     )
 
@@ -297,29 +296,6 @@ def _braces(level: BoardLevel) -> dict[str, str]:
                 "brace-first" if i == 0 else "brace-last" if i == len(group) - 1 else "brace"
             )
     return css
-
-
-def figure_values(edition: Edition, name: str, level: BoardLevel) -> dict[str, float | None]:
-    """The other figures of a server at a level, in the units of the table."""
-    facts = edition.servers[name]
-    cell = level.cells.get(name)
-    figures = cell[0] if cell else None
-    memory = figures.memory_bytes if figures else None
-    p99_us = figures.p99_us if figures else None
-    return {
-        "cpu": figures.cpu_us if figures else None,
-        "p99": p99_us / 1000 if p99_us is not None else None,
-        "memory": memory / numbers.MIB if memory is not None else None,
-        "cold": 1000 * facts.cold_start_s if facts.cold_start_s is not None else None,
-        "head": facts.head_bytes,
-    }
-
-
-def figure_text(key: str, value: float | None) -> str:
-    """Three digits, as the script writes them."""
-    if value is None:
-        return numbers.NONE
-    return f"{value:,.0f}" if value >= 100 or key == "head" else f"{value:.3g}"
 
 
 def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) -> dict[str, Any]:
@@ -345,6 +321,11 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
             for name in names
         ],
         "cells": [_column(edition, level, names, places) for level in edition.levels],
+        "costs": [
+            [_round(cost.cpu_us.get(name)) if cost else None for name in names]
+            for level in edition.levels
+            for cost in [edition.costs.get(level.level.workload)]
+        ],
         "before": [
             [each.name, [_changes(changes_by_level, level, names) for level in edition.levels]]
             for each in earlier
@@ -381,7 +362,7 @@ def _column(
         if name not in level.cells:
             column.append(None)
             continue
-        figures, run = level.cells[name]
+        figures = level.cells[name]
         place, row = rows.get(name, (0, None))
         column.append(
             [
@@ -395,12 +376,13 @@ def _column(
                 [figures.valid, figures.trials],
                 None if row else one_line(why_not(level, name), 200),
                 [[each.code, each.trials, one_line(each.advice, 160)] for each in figures.checks],
-                runs[run.run_id],
+                runs[figures.run.run_id],
                 [
                     _verdict(ranking.neighbors[at], name, places)
                     for at in (place - 1, place)
                     if ranking and row and 0 <= at < len(ranking.neighbors)
                 ],
+                older_text(level, name),
             ]
         )
     return column
@@ -465,8 +447,9 @@ def _about(
     )
     links = ", ".join(server_link(name) for name in others)
     separates = "".join(
-        f"<li>{text(wording.load(level.level.workload, level.level.connections))}: "
-        f"{_effect(level.ranking)}</li>"
+        f"<li>{text(level.level.workload)} at "
+        f"{numbers.count(level.level.connections, 'connection')}: "
+        f"{numbers.percent(level.separates) if level.separates else numbers.UNKNOWN}</li>"
         for level in edition.levels
     )
     confidence = numbers.percent(edition.newest.confidence, 0)
@@ -484,8 +467,3 @@ def _about(
         "is that of its requests one after another. There is no score: the weights are yours.</p>"
         "</section>"
     )
-
-
-def _effect(ranking: Ranking | None) -> str:
-    effect = ranking.minimum_detectable_effect if ranking else math.inf
-    return numbers.percent(effect) if math.isfinite(effect) else numbers.UNKNOWN

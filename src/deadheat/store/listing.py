@@ -296,5 +296,24 @@ def short_id(run_id: str) -> str:
 
 def run_argument(run_id: str, path: Path) -> str:
     """The end of the id, and --store unless `path` is the default store."""
+    return short_id(run_id) + store_option(path)
+
+
+def store_option(path: Path) -> str:
+    """` --store FILE`, or nothing for the default store."""
     default = path.absolute() == (home() / "runs.sqlite").absolute()
-    return short_id(run_id) + ("" if default else f" --store {shlex.quote(str(path))}")
+    return "" if default else f" --store {shlex.quote(str(path))}"
+
+
+def kept_options(
+    command: Sequence[str], options: Sequence[str], flags: Sequence[str] = ()
+) -> list[str]:
+    """Those of these options that a command has before `--`, with their values."""
+    words = list(command[: command.index("--") if "--" in command else None])
+    kept = []
+    for place, word in enumerate(words):
+        if word in options:
+            kept += words[place : place + 2]
+        elif word in flags or word.startswith(tuple(f"{option}=" for option in options)):
+            kept.append(word)
+    return kept

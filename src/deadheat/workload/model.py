@@ -236,6 +236,14 @@ class Workload(Strict):
             for check in self.checks
         ]
 
+    def same_requests(self, other: "Workload") -> bool:
+        """Whether only words differ, so that rates on both can be compared."""
+        return self.without_words == other.without_words
+
+    @property
+    def without_words(self) -> "Workload":
+        return self.model_copy(update={"about": self.name, "purpose": None, "rules": ()})
+
     def for_engine(self) -> dict[str, Any]:
         """What `deadheat-load --workload` takes."""
         return {
@@ -299,7 +307,7 @@ def wire(workload: Workload) -> str:
 
 
 def _lines(workload: Workload) -> Iterator[str]:
-    yield from (f"## {workload.name}", "", f"{workload.about}.", "")
+    yield from (f"## {workload.name}", "", f"{workload.about.rstrip('.')}.", "")
     if workload.purpose:
         yield from (workload.purpose.strip(), "")
     yield from (f"- {rule}" for rule in workload.rules)

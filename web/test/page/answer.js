@@ -86,6 +86,24 @@ export const answer = {
     assert.equal(await page.inputValue("#filter-name"), "");
   },
 
+  async starts_several_workloads_with_a_picture(visit, { several }) {
+    for (const width of [390, 1280]) {
+      const { page } = await visit(several, { width });
+      const [picture, board, table] = await page.$$eval(
+        ".profile tbody, .board ol, .ranking tbody",
+        (all) => all.map((element) => element.getBoundingClientRect().top),
+      );
+      assert.ok(picture < board && board < table, "picture, chart, table");
+      assert.ok(picture < 600, `the picture begins at ${picture} px of ${width}`);
+      assert.equal((await page.$$(".profile .fill")).length, 14, "five servers, one lacks one");
+      assert.equal(await page.isVisible(".as-table table"), false, "its numbers are folded");
+      const cut = await page.$$eval(".profile th", (all) =>
+        all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent),
+      );
+      assert.deepEqual(cut, [], `at ${width} px`);
+    }
+  },
+
   async copies_markdown_and_a_picture(visit, { real, made }) {
     for (const address of [real, made]) {
       const { page } = await visit(address);

@@ -305,6 +305,27 @@ def _standings(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class CommonCost:
+    """CPU time per request at one offered rate, of the servers that hold it."""
+
+    offered_rate_per_s: float
+    cpu_us: Mapping[str, float]
+
+
+def cost_of(view: RunView) -> CommonCost | None:
+    """Of a run at common rates; the lowest is held by the most servers."""
+    levels = rate_levels(view)
+    if not levels:
+        return None
+    cells = {each.contender.name: each.cell for each in levels[0].cost if each.row is not None}
+    costs_us = {name: cell.server_cpu_us_per_request for name, cell in cells.items()}
+    return CommonCost(
+        levels[0].offered_rate_per_s,
+        {name: cpu_us for name, cpu_us in costs_us.items() if cpu_us is not None},
+    )
+
+
 def rate_answer(view: RunView) -> str | None:
     """What the lowest rate costs, in one sentence without its period; None for other runs."""
     levels = rate_levels(view)

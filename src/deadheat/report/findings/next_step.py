@@ -13,7 +13,7 @@ from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.stats.ranking.ranks import Pair
-from deadheat.store.listing import short_id
+from deadheat.store.listing import kept_options, short_id
 from deadheat.workload import parts_of
 
 HOUR_S = 3600.0
@@ -177,7 +177,7 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
 
 def _more(view: RunView, time_s: float, source: Source) -> NextStep:
     minutes = math.ceil(time_s / MINUTE_S)
-    catalog = shlex.join(_kept(view, ("--catalog",)))
+    catalog = shlex.join(kept_options(view.command, ("--catalog",)))
     command = f"deadheat resume {source.argument} --more {minutes}m"
     return NextStep(" ".join(filter(None, (command, catalog))), minutes)
 
@@ -202,13 +202,13 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
         end = view.command.index("--") if "--" in view.command else len(view.command)
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
-    kept = _kept(view, KEPT, FLAGS)
+    kept = kept_options(view.command, KEPT, FLAGS)
     name, transport = parts_of(view.workload)
     what = ["--workload", name] if "--workload" in " ".join(view.command) else []
     if transport != HTTP:
         what += ["--transport", transport]
-        what += _kept(view, ("--streams",)) if transport in HTTP2 else []
-        what += _kept(view, ("--tls-key",)) if transport in OVER_TLS else []
+        what += kept_options(view.command, ("--streams",)) if transport in HTTP2 else []
+        what += kept_options(view.command, ("--tls-key",)) if transport in OVER_TLS else []
     return shlex.join(["deadheat", "run", *servers, *what, *kept, *options])
 
 
@@ -216,7 +216,7 @@ def settled_anew(view: RunView, names: Sequence[str]) -> str:
     """A new run of these servers at their default settings, until their order is settled."""
     chosen = [contender for contender in view.contenders if contender.name in names]
     servers = dict.fromkeys(contender.server for contender in chosen)
-    return shlex.join(["deadheat", "run", *servers, *_kept(view, ("--catalog",))])
+    return shlex.join(["deadheat", "run", *servers, *kept_options(view.command, ("--catalog",))])
 
 
 def _without(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
@@ -228,18 +228,6 @@ def _without(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
         if before not in valued and word.partition("=")[0] not in names:
             yield word
         before = word
-
-
-def _kept(view: RunView, options: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
-    """Those of these options that the run's command had, with their values."""
-    words = list(view.command[: view.command.index("--") if "--" in view.command else None])
-    kept = []
-    for place, word in enumerate(words):
-        if word in options:
-            kept += words[place : place + 2]
-        elif word in flags or word.startswith(tuple(f"{option}=" for option in options)):
-            kept.append(word)
-    return kept
 
 
 def _anew_s(

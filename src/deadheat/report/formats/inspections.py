@@ -219,7 +219,8 @@ def _server(server: Server, contenders: Sequence[Inspection], catalog: Catalog) 
     default = contenders[0]
     if _state(default, catalog) == RECIPE and manifest.verified:
         verified = escape(_sentence(manifest.verified))
-        yield f"By hand, without a stored record: {verified} Not built here: {_fault(default)}."
+        outcome = "[outcome](../results/upstream.json)"
+        yield f"By hand ({outcome}): {verified} Not built here: {_fault(default)}."
     rows = (_contender(inspection, server, catalog) for inspection in contenders)
     yield _table(("contender", "version", "state", "served", "shortfall", "why this setting"), rows)
 

@@ -12,7 +12,13 @@ from deadheat import numbers
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.foreign_text import one_line
 from deadheat.store import Store
-from deadheat.store.listing import RunSummary, run_ids, run_summaries, short_id
+from deadheat.store.listing import (
+    RunSummary,
+    run_ids,
+    run_summaries,
+    short_id,
+    store_option,
+)
 
 NEAREST = 3
 NAMED = 4  # contenders of a run
@@ -28,12 +34,16 @@ def list_runs(store: Store) -> list[RunSummary]:
     return run_summaries(store) or _refuse_empty(store)
 
 
-def find_run(store: Store, wanted: str | None, with_empty: bool = False) -> str:
+def find_run(
+    store: Store, wanted: str | None, with_empty: bool = False, option: str | None = None
+) -> str:
     """The id of the run whose id is `wanted`, or alone begins or ends with it; the newest for None.
 
     The newest is one with a valid trial; `with_empty` takes any. The end of an id
-    is the part behind its last `-`. Raises `StoreError` that names the runs it could have been.
+    is the part behind its last `-`. Raises `StoreError` that names the runs it could have been;
+    its commands have `option`, which names the store, or ` --store FILE`.
     """
+    option = store_option(store.path) if option is None else option
     ids = run_ids(store) or _refuse_empty(store)
     if wanted is None:
         for each in run_summaries(store):
@@ -41,7 +51,7 @@ def find_run(store: Store, wanted: str | None, with_empty: bool = False) -> str:
                 return each.run_id
         raise StoreError(
             f"the store {store.path} has no run with a valid trial",
-            f"`deadheat report {short_id(ids[0])}` says why the last one has none",
+            f"`deadheat report {short_id(ids[0])}{option}` says why the last one has none",
         )
     if wanted in ids:
         return wanted
@@ -58,7 +68,7 @@ def find_run(store: Store, wanted: str | None, with_empty: bool = False) -> str:
     near = difflib.get_close_matches(wanted, ids, n=NEAREST, cutoff=0.3) or ids[:NEAREST]
     raise StoreError(
         f"RUN {wanted!r}: no stored run has this id",
-        f"similar ids: {', '.join(near)}; to list all: deadheat report --list",
+        f"similar ids: {', '.join(near)}; to list all: deadheat report --list{option}",
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, without_rounding
+from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.model.slices import Indices
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.model_ranking import ModelRatios
@@ -361,4 +362,20 @@ def pair_fits(contrasts: Contrasts) -> PairFits:
         blocks=np.zeros((count, count), dtype=np.int64),
         invocations=np.zeros((count, count), dtype=np.int64),
         indirect=np.zeros((count, count), dtype=bool),
+    )
+
+
+def estimate_of(fit: HostPairFit) -> EffectEstimate:
+    """The model of several runs as that of one; the fewest degrees of a contender's pairs count."""
+    of_pairs = np.where(
+        np.eye(len(fit.contenders.effect), dtype=bool), np.inf, fit.contenders.degrees_of_freedom
+    )
+    unknown = np.full(len(of_pairs), np.nan)
+    return EffectEstimate(
+        log_rate=fit.level + fit.contenders.effect,
+        variance=fit.contenders.variance,
+        degrees_of_freedom=fit.contenders.degrees_of_freedom,
+        instance_variance=unknown,
+        slice_variance=unknown,
+        contender_degrees=np.nanmin(of_pairs, axis=1),
     )

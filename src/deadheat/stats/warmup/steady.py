@@ -102,7 +102,8 @@ def _drift_text(stretch: Stretch, rule: Rule) -> str:
     limit = numbers.percent(rule.clear_drift_max if shown else rule.drift_max, 0)
     if shown or change > max(error, rule.drift_max):
         how = "fell" if stretch.drift < 0 else "rose"
-        return f"its rate still {how} by {numbers.percent(change, 0)} (limit {limit})"
+        of_what = " of its mean" if change > 1 else ""  # no rate falls by 149 %
+        return f"its rate still {how} by {numbers.percent(change, 0)}{of_what} (limit {limit})"
     hidden = numbers.percent(change + error, 0)
     return f"its rate may still change by {hidden}, which noise hides (limit {limit})"
 
