@@ -16,11 +16,7 @@ from tests.report.test_analysis import with_wide_interval
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
-STORED = {
-    "real": "make-run",
-    "replay": "kzmake-2018",
-    "decay": "decay",
-}
+STORED = {"real": "make-run", "replay": "kzmake-2018", "decay": "decay"}
 TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",

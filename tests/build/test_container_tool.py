@@ -1,11 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from deadheat.build.image import (
-    THREADS_PER_PROCESS_MAX,
-    ContainerTool,
-    container_tool,
-)
+from deadheat.build.image import THREADS_PER_PROCESS_MAX, ContainerTool, container_tool
 from deadheat.host import Limits
 
 PODMAN = ContainerTool(

@@ -70,9 +70,12 @@ class FakeWorld:
 
     def let_answer(self, name: str, *workloads: str) -> None:
         """Name these workloads in the server's manifest."""
+        self.rewrite(name, "[version]", f"workloads = {[*workloads]}\n\n[version]")
+
+    def rewrite(self, name: str, old: str, new: str) -> None:
+        """Replace a text in the server's manifest."""
         path = self._folder / "servers" / name / "server.toml"
-        text = path.read_text().replace("[version]", f"workloads = {[*workloads]}\n\n[version]")
-        path.write_text(text)
+        path.write_text(path.read_text().replace(old, new))
         place = [contender.name for contender in self._contenders].index(name)
         self._contenders[place] = selection(load_server(path.parent, self._folder / "recipes"))
 

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from deadheat.host.fake import FakeServer
 from deadheat.protocol import SliceProtocol, amend, load_as
 from tests.campaign.fake_world import FakeWorld
 from tests.measure.test_tracing import SCRIPT, SUMMARY
+
+UNTOLD = "allocations are left out: only Go, the JVM and Node.js tell them for free"
 
 
 def protocol() -> SliceProtocol:
@@ -44,7 +47,7 @@ def test_each_contender_is_explained_after_the_race(fake: FakeWorld) -> None:
     found = explained(fake)
     assert [*found] == ["quick", "slow"]
     assert [*found["quick"]["calls"]] == ["sendto", "poll", "rt_sigaction"]
-    assert found["quick"]["left_out"] == []
+    assert found["quick"]["left_out"] == [UNTOLD]
     assert [each["name"] for each in found["slow"]["threads"]] == ["worker-N"]
     kinds = [trial["kind"] for trial in fake.trials()]
     assert kinds.index("explain") > max(n for n, kind in enumerate(kinds) if kind == "measure")
@@ -62,6 +65,42 @@ def test_perf_gets_an_instance_that_names_its_compiled_code(fake: FakeWorld) -> 
     assert [*map(tools.count, ("strace", "perf"))] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("traced", "allocated_bytes", "why"),
+    [
+        (8, 209_715.2, None),  # 40 MiB in 0.1 s, at 2,000 requests/s
+        (4, None, "allocations are left out: fewer than 5 collections in 6 s of load"),
+        (
+            0,
+            None,
+            "allocations are left out: its log has no trace of Go's, Java's or Node.js's "
+            "garbage collector",
+        ),
+    ],
+)
+def test_allocations_come_from_an_instance_that_only_traces(
+    fake: FakeWorld, traced: int, allocated_bytes: float | None, why: str | None
+) -> None:
+    fake.rewrite("quick", 'language = "None"', 'language = "Go"')
+    fake.noise = 0.0
+
+    def trace(_: str, request: dict[str, Any]) -> None:
+        """One collection before the load, and all others in it, 0.1 s apart."""
+        for process in fake.host.processes.values():
+            if "gctrace=1" in process.spec.env.get("GODEBUG", "") and traced:
+                numbers = range(1, traced + 2 if request["duration_s"] > 1 else 2)
+                line = "gc {0} @{1:.1f}s 1%: 0 ms, 40->40->0 MB, 40 MB goal\n"
+                log = "".join(line.format(n, n / 10) for n in numbers)
+                process.server = replace(process.server, log=log)
+
+    fake.before_slice = trace
+    found = explained(fake)["quick"]
+    assert found["allocated_bytes"] == allocated_bytes
+    assert found["left_out"] == ([why] if why else [])
+    traces = [spec.env.get("GOGC") for method, spec in fake.host.calls if method == "start"]
+    assert traces.count("800") == 1, "no instance of the race traces"
+
+
 def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, quick=2000.0, slow=1000.0)
     fake.host.on_run(
@@ -73,6 +112,7 @@ def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> Non
     assert found["quick"]["threads"]
     assert found["quick"]["left_out"] == [
         "system calls are left out: strace is missing; to install it: apt-get install strace",
+        UNTOLD,
         "a flame graph is left out: perf is missing; to install it: apt-get install linux-perf "
         "(Debian) or linux-tools-generic (Ubuntu)",
     ]

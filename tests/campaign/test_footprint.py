@@ -45,7 +45,7 @@ def test_reads_memory_at_each_number_of_idle_connections(tmp_path: Path) -> None
     assert len(found) == 2
     for each in found:
         assert [(row["asked"], row["held"]) for row in each["connections"]] == [
-            *((100, 100), (1000, 1000)),
+            *((100, 100), (1000, 1000))
         ]
     assert not fake.left_running()
 

@@ -13,10 +13,7 @@ from tests.campaign.made_protocols import sliced
 
 @pytest.mark.parametrize(("seems_to_spin", "loads"), [(False, 1), (True, 3)])
 def test_a_contender_that_seems_to_spin_is_loaded_again(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seems_to_spin: bool,
-    loads: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seems_to_spin: bool, loads: int
 ) -> None:
     """java-undertow compiled for the new load, seemed to spin, and was not ranked."""
     monkeypatch.setattr(trials, "CLIENT_SHARE_MAX", 0.2)

@@ -10,14 +10,7 @@ import pytest
 
 from deadheat.campaign.run import Standstills
 from deadheat.errors import DeadheatError, StoreError
-from deadheat.host import (
-    Completed,
-    Exited,
-    HostError,
-    ProcessSpec,
-    RunningServer,
-    Sample,
-)
+from deadheat.host import Completed, Exited, HostError, ProcessSpec, RunningServer, Sample
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
 from deadheat.store import Store, TrialRecord
@@ -108,9 +101,7 @@ def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
     assert fake.left_running() == []
 
 
-def test_a_silent_url_is_reported_before_anything_is_measured(
-    fake: FakeWorld,
-) -> None:
+def test_a_silent_url_is_reported_before_anything_is_measured(fake: FakeWorld) -> None:
     """Regression: the null server was raced first, alone."""
     dead = Contender("127.0.0.1:9", "contender", (), any_body=True, url="http://127.0.0.1:9/")
     with pytest.raises(DeadheatError, match="nothing answers there") as caught:

@@ -150,10 +150,7 @@ def test_bug_idle_connections_of_another_level_blocked_a_server(fake: FakeWorld)
 
 @pytest.mark.parametrize(
     ("slices", "message"),
-    [
-        ({"rounds": 2, "control_every": 4}, "at most slices.rounds"),
-        ({"length_s": 1}, "length_s"),
-    ],
+    [({"rounds": 2, "control_every": 4}, "at most slices.rounds"), ({"length_s": 1}, "length_s")],
 )
 def test_rejects_slices_that_cannot_work(slices: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -132,8 +132,7 @@ def dies_at_first(fake: FakeWorld, server: FakeServer) -> None:
     """The first process of `slow` behaves like this one."""
     scripted = iter([server])
     fake.host.on_start(
-        lambda command: command[0] == "slow",
-        lambda *_: next(scripted, fake.servers["slow"]),
+        lambda command: command[0] == "slow", lambda *_: next(scripted, fake.servers["slow"])
     )
 
 

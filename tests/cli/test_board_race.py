@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deadheat.cli.endings import ExitCode
-from deadheat.cluster.parts import PlannedPart
+from deadheat.cluster.parts import PlannedPart, Racer
 from deadheat.cluster.sitting import Sitting
 from deadheat.errors import StoreError
 from deadheat.load import find_engine
@@ -19,7 +19,7 @@ from deadheat.report.formats.page import PAGE
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat, short_race
 from tests.cli.test_run import HERE
-from tests.cluster.test_parts import RACERS
+from tests.cluster.test_parts import RACERS, in_language, racer
 from tests.servers.contenders import CATALOG
 
 SERVERS = ("hello", "outlives-sigterm")
@@ -82,18 +82,36 @@ def test_a_stop_loses_nothing_and_only_what_changed_runs_again(
     assert len(failed) == 1, "one server that fails costs a line"
 
 
-def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:
-    sitting = Sitting(
-        folder=tmp_path,
+def sitting_of(folder: Path, racers: dict[str, Racer], budget_s: float) -> Sitting:
+    return Sitting(
+        folder=folder,
         rules=load_as(CATALOG, "settle", SliceProtocol),
-        racers=RACERS,
-        budget_s=10_000.0,
+        racers=racers,
+        budget_s=budget_s,
         most_together=2,
         named=(),
         carry_out=lambda plan: "",
         rest_of=lambda run_id: pytest.fail(run_id),
         write=lambda: None,
     )
+
+
+def test_bug_parts_were_as_short_as_if_no_server_compiled(tmp_path: Path) -> None:
+    """An edition of 65 servers on seven workloads spent its parts on warm-ups."""
+    racers = {name: racer(name, "hello", "json", "route") for name in RACERS}
+    usual = sitting_of(tmp_path, racers, 10_000.0)
+    java = {name: in_language(each, "Java") for name, each in racers.items()}
+    compiled = sitting_of(tmp_path, java, 10_000.0)
+    (_, parts), (_, parts_of_java) = usual._left(), compiled._left()
+    assert [part.names for part in parts] == [part.names for part in parts_of_java]
+    assert compiled._useful_s(parts[0]) > 2 * usual._useful_s(parts[0])
+    compiled.budget_s = compiled._useful_s(parts[0]) - 30.0
+    _, smaller = compiled._left()
+    assert len(smaller) > len(parts), "fewer servers race together where time is short"
+
+
+def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:
+    sitting = sitting_of(tmp_path, RACERS, 10_000.0)
     parts = [PlannedPart(("a", "b", "c"), ("hello",)), PlannedPart(("d",), ("hello",))]
     budgets_s = [sitting._budget_of(part, parts) for part in parts]
     assert budgets_s == pytest.approx([7000 * 3 / 4, 7000 / 4], rel=0.02)

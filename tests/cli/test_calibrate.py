@@ -14,10 +14,7 @@ from tests.cli.test_run import HERE
 
 @pytest.mark.parametrize(("words", "budget_s"), [((), 60), (("--budget", "2m"), 120)])
 def test_each_race_has_the_budget(
-    words: tuple[str, ...],
-    budget_s: float,
-    deadheat: Deadheat,
-    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], budget_s: float, deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     protocols: list[SliceProtocol] = []
 

@@ -29,9 +29,7 @@ def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
     assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
 
 
-def test_doctor_fails_only_if_strict_and_a_finding_is_bad(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_doctor_fails_only_if_strict_and_a_finding_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor_on(monkeypatch, [BAD]).exit_code == 0
     assert doctor_on(monkeypatch, [BAD], "--strict").exit_code == 1
     assert doctor_on(monkeypatch, [WARN, OK], "--strict").exit_code == 0

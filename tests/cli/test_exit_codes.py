@@ -39,11 +39,7 @@ def test_no_command_uses_another_code() -> None:
     ],
 )
 def test_a_run_without_a_valid_trial_does_not_exit_with_0(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    valid: bool,
-    state: str,
-    code: ExitCode,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], valid: bool, state: str, code: ExitCode
 ) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 1000, "b": 900}, gates_of={} if valid else {"a": failed(), "b": failed()})

@@ -185,7 +185,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
         own = f"{starts} WHERE c.name LIKE 'python%'"
         own_before = rows(home, own)
         (run,) = rows(home, "SELECT id FROM run")
-        ended = deadheat("resume", run["id"][-4:], "--more", "1s")
+        ended = deadheat("resume", run["id"][-4:], "--more", "4s")
     assert ended.ran, ended.err
     assert rows(home, PLACES)[: len(before)] == before
     assert len(rows(home, own)) > len(own_before) > 0
@@ -195,10 +195,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
 
 @pytest.mark.parametrize(
     ("words", "code", "symptom"),
-    [
-        (("none", "--more", "1m"), 2, "none"),
-        (("{run}", "--more", "0s"), 2, "--more"),
-    ],
+    [(("none", "--more", "1m"), 2, "none"), (("{run}", "--more", "0s"), 2, "--more")],
 )
 def test_rejects_more_time_for_no_run_or_no_time(
     deadheat: Deadheat, run: MadeRun, words: tuple[str, ...], code: int, symptom: str

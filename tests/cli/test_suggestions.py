@@ -77,9 +77,7 @@ def test_each_command_that_a_race_suggests_works(
 
 
 def test_each_command_that_an_interrupted_race_suggests_works(
-    deadheat: Deadheat,
-    contenders: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    deadheat: Deadheat, contenders: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks, run = itertools.count(1), Block.run
 

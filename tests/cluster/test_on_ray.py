@@ -101,10 +101,7 @@ def running() -> list[int]:
 
 
 def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
-    nodes: tuple[Any, list[Any]],
-    catalog: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    nodes: tuple[Any, list[Any]], catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, workers = nodes
     monkeypatch.setattr(result, "RAY_CPU_SHARE_MAX", 1.0)

@@ -35,6 +35,13 @@ def racer(name: str, *workloads: str, key: str = "key") -> Racer:
     )
 
 
+def in_language(racer: Racer, language: str) -> Racer:
+    server = racer.selection.server
+    manifest = server.manifest.model_copy(update={"language": language})
+    changed = replace(racer.selection, server=replace(server, manifest=manifest))
+    return replace(racer, selection=changed)
+
+
 RACERS = {name: racer(name) for name in NAMES}
 
 

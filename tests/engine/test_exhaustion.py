@@ -38,12 +38,7 @@ def test_exhausted_descriptors_are_a_limit_of_the_client() -> None:
     try:
         with null_server() as server:
             document, exit_code = run_engine(
-                server.url,
-                "-c",
-                str(connections),
-                *SHORT,
-                preexec_fn=lower,
-                pass_fds=inherited,
+                server.url, "-c", str(connections), *SHORT, preexec_fn=lower, pass_fds=inherited
             )
     finally:
         for descriptor in inherited:

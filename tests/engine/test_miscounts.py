@@ -43,11 +43,7 @@ def test_engine_counts_close_delimited_replies_as_ok() -> None:
             assert answers_accounted_for(document) == server.answered - before
 
 
-FAULTS = {
-    "eof_mid_body": TRUNCATED,
-    "eof_on_fresh": EMPTY,
-    "malformed": GARBAGE,
-}
+FAULTS = {"eof_mid_body": TRUNCATED, "eof_on_fresh": EMPTY, "malformed": GARBAGE}
 
 
 @pytest.mark.parametrize("reply", [TRUNCATED, EMPTY], ids=["truncated", "empty"])

@@ -73,7 +73,8 @@ def _pauses(run: MadeRun) -> str:
 def _explain(run: MadeRun) -> str:
     """Two servers that were explained: one with many signs of mistakes, one without any."""
     poor = {"calls": {"poll": 1.0, "accept4": 1.0, "write": 7.0}, "backlog": 5}
-    for name, user_us, counts in (("good", 20.0, {"calls": {"read": 1.0}}), ("poor", 40.0, poor)):
+    good = {"calls": {"read": 1.0}, "allocated_bytes": 1330.4}
+    for name, user_us, counts in (("good", 20.0, good), ("poor", 40.0, poor)):
         old = {"language": "Ruby", "support": {"7.1": "2025-10-01"}} if counts is poor else {}
         run.contender(name, manifest=old or {"language": "Go"}, version="7.1.5")
         for number in (1, 2, 3):

@@ -56,9 +56,7 @@ def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -
     assert placed == [(7, {0, 1}), (8, {0, 1}), (7, {0}), (8, {0})]
 
 
-def test_a_compiler_thread_that_ends_meanwhile_is_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_compiler_thread_that_ends_meanwhile_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, TASKS)
     placed: list[int] = []
 

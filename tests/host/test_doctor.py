@@ -85,12 +85,7 @@ def test_a_good_machine_has_only_ok_findings() -> None:
         ("turbo", "warn", machine({"turbo": True, "model": "Intel Xeon"}), "no_turbo"),
         ("turbo", "warn", machine({"turbo": True, "model": "AMD EPYC"}), "cpufreq/boost"),
         ("idle cpus", "note", machine({"idle": SHARED_CORES}), None),
-        (
-            "idle cpus",
-            "warn",
-            machine({"idle": NOT_PERMITTED}),
-            "/dev/cpu_dma_latency",
-        ),
+        ("idle cpus", "warn", machine({"idle": NOT_PERMITTED}), "/dev/cpu_dma_latency"),
         ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),
         ("clocksource", "warn", machine(clocksource="hpet"), "current_clocksource"),
         ("containment", "warn", machine(containment="subreaper"), "systemd-run"),
@@ -169,11 +164,7 @@ def test_a_missing_generator_is_a_note_and_a_missing_engine_is_bad() -> None:
     tools = (Tool("wrk", None, "apt-get install wrk"), Tool("engine", None, "make", required=True))
     without_tools = replace(machine(), tools=tools)
     assert finding_on("wrk", without_tools) == Finding(
-        "note",
-        "wrk",
-        "missing",
-        "Protocols that use it cannot run.",
-        "apt-get install wrk",
+        "note", "wrk", "missing", "Protocols that use it cannot run.", "apt-get install wrk"
     )
     assert finding_on("engine", without_tools).level == "bad"
 

@@ -59,11 +59,7 @@ def test_nothing_is_asked_where_the_kernel_has_no_driver(
     idle_cpus = machine(tmp_path, driver, STATES)
     idle_cpus.keep_awake()
     assert asked_us(tmp_path) is None
-    assert idle_cpus.fingerprint() == {
-        "driver": None,
-        "wake_up_us": None,
-        "hindrance": "no driver",
-    }
+    assert idle_cpus.fingerprint() == {"driver": None, "wake_up_us": None, "hindrance": "no driver"}
 
 
 def test_cpus_that_share_a_core_do_not_poll(tmp_path: Path) -> None:

@@ -26,11 +26,7 @@ LOC:   13486005   16955518          0  Local timer interrupts
 
 @pytest.mark.parametrize(
     ("address", "name"),
-    [
-        ("192.168.10.10", "tun0"),
-        ("192.168.10.11", "eth1"),
-        ("192.168.11.1", "eth0"),
-    ],
+    [("192.168.10.10", "tun0"), ("192.168.10.11", "eth1"), ("192.168.11.1", "eth0")],
 )
 def test_the_most_specific_route_that_is_up_names_the_interface(address: str, name: str) -> None:
     assert route_to(ROUTES, address) == name

@@ -9,14 +9,7 @@ import pytest
 
 from deadheat.host import HostError, agent_host, ssh
 from deadheat.host.agent_host import AgentHost
-from deadheat.host.replies import (
-    BANNER_BYTES_MAX,
-    BadReply,
-    Reply,
-    lines_of,
-    parse,
-    replies,
-)
+from deadheat.host.replies import BANNER_BYTES_MAX, BadReply, Reply, lines_of, parse, replies
 from deadheat.host.ssh import SshHost
 
 GREETING = b'{"id": 0, "ok": {"containment": "subreaper"}}\n'

@@ -13,7 +13,7 @@ from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
 from tests.hosts.bed import SERVER, Bed, second_load_host
-from tests.hosts.greeting import ENDLESS, MANY_SLICES, ONCE, race_protocol, summaries
+from tests.hosts.greeting import ENDLESS, MANY_SLICES, race_protocol, summaries
 
 REPLAY = """
 name = "page"
@@ -53,8 +53,6 @@ def catalog(tmp_path: Path) -> Path:
         (folder / name).mkdir(parents=True)
     endless = race_protocol("both", ENDLESS, connections="[5]", slices=MANY_SLICES)
     (folder / "protocols" / "both.toml").write_text(endless)
-    once = race_protocol("once", ONCE, connections="[3]", duration_s="0.1")
-    (folder / "protocols" / "once.toml").write_text(once)
     (folder / "protocols" / "page.toml").write_text(REPLAY)
     (folder / "published" / "page.csv").write_text(FIGURES)
     return folder
@@ -64,13 +62,12 @@ def has_trials(path: Path) -> bool:
     return any(summary.trials for summary in summaries(path))
 
 
-@pytest.mark.parametrize("protocol", ["both", "once"])
-def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: str) -> None:
-    """The load host of the bed, which runs deadheat, and another one; once over TLS."""
+def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path) -> None:
+    """The load host of the bed, which runs deadheat, and another one, over TLS."""
     server = [find_engine(), "--bind", "{host}", "--null-server", "{port}"]
-    server += ["--cert", "{cert}", "--key", "{key}"] if protocol == "once" else []
+    server += ["--cert", "{cert}", "--key", "{key}"]
     path = catalog / "runs.sqlite"
-    options = ("--catalog", str(catalog), "--store", str(path), "--protocol", protocol)
+    options = ("--catalog", str(catalog), "--store", str(path), "--protocol", "both")
     with second_load_host(bed) as second:
         where = ("--server-host", bed.target, "--load-host", ".", "--load-host", second)
         process = bed.deadheat("run", *options, *where, "--", *server)
@@ -85,8 +82,7 @@ def test_two_hosts_load_one_server_together(bed: Bed, catalog: Path, protocol: s
     assert run.trials, err
     for trial in run.trials:
         assert (trial.state, trial.reason) == ("ok", None)
-        scheme = "https" if protocol == "once" else "http"
-        assert f" {scheme}://{SERVER}:" in " ".join(trial.command)
+        assert f" https://{SERVER}:" in " ".join(trial.command)
         connections = trial.connections
         assert trial.result.connections_served == connections
         assert trial.command[trial.command.index("-c") + 1] == str((connections + 1) // 2)

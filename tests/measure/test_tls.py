@@ -111,7 +111,7 @@ def test_a_running_server_is_joined_over_tls(secure_world: World, instance: Inst
     assert stored.trust == contender.trust == ("--cacert", str(secure_world.certificates.ca))
     assert contender.name.startswith("https://")
     joined = lifecycle.start(secure_world, stored)
-    assert load_server(secure_world, joined, 1, 0.1).requests_ok > 0
+    assert load_server(secure_world, joined, 1, 1.0).requests_ok > 0
 
 
 def test_plain_http_on_a_tls_port_and_the_reverse_are_named(

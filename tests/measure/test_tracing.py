@@ -70,6 +70,11 @@ def test_samples_become_stacks_from_the_outermost_frame() -> None:
     assert folded("") == {}
 
 
+def test_bug_frames_named_the_folder_in_which_a_server_was_built() -> None:
+    sample = "node\n\t 1 JS:*handle file:///srv/app/main.mjs:9:3\n\t 2 py::f:/srv/app/a.py\n"
+    assert folded(sample, "/srv/app") == {"node;py::f:a.py;JS:*handle main.mjs:9:3": 1}
+
+
 def test_a_missing_tool_says_how_to_install_it(world: World) -> None:
     with pytest.raises(DeadheatError, match="system calls are left out: no-tool is missing") as it:
         require(world.server_host, "no-tool", "system calls are", "apt-get install no-tool")

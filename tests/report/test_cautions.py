@@ -16,8 +16,7 @@ def cautions_of(run: MadeRun) -> dict[str, Caution]:
     return {caution.code: caution for caution in cautions(load_view(run.store, run.run_id))}
 
 
-def test_a_clean_run_lists_the_gates_it_passed(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_clean_run_lists_the_gates_it_passed(run: MadeRun) -> None:
     passed = (
         Gate("steal", True, 0.0, 0.01, "share", ""),
         Gate("errors", True, 0.0, 0.0, "count", ""),
@@ -29,8 +28,7 @@ def test_a_clean_run_lists_the_gates_it_passed(tmp_path: Path) -> None:
     assert none_found(view) == "none: 2 trials passed every gate (errors, steal)"
 
 
-def test_warns_about_an_unfinished_run(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_warns_about_an_unfinished_run(run: MadeRun) -> None:
     assert "still under way" in cautions_of(run)["running"].text
     run.end("interrupted", "interrupted")
     assert "the run was interrupted;" in cautions_of(run)["interrupted"].text
@@ -38,8 +36,7 @@ def test_warns_about_an_unfinished_run(tmp_path: Path) -> None:
     assert "the run failed: the disk is full" in cautions_of(run)["failed"].text
 
 
-def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_gate_is_one_line_with_its_worst_reading_and_advice(run: MadeRun) -> None:
     run.contender("a")
     run.contender("b")
     for reading in (0.02, 0.09, 0.03):
@@ -55,17 +52,15 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
     assert caution.advice == "stop what else runs on this machine"
 
 
-def test_says_that_nothing_was_checked_if_nothing_was_measured(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_says_that_nothing_was_checked_if_nothing_was_measured(run: MadeRun) -> None:
     run.contender("a")
     run.end()
     view = load_view(run.store, run.run_id)
     assert none_found(view) == "nothing was measured, so nothing was checked"
 
 
-def test_a_long_build_step_is_cut(tmp_path: Path) -> None:
+def test_a_long_build_step_is_cut(run: MadeRun) -> None:
     """Regression: the scripts of three build steps filled the first screen of a report."""
-    run = made_run(tmp_path / "runs.sqlite")
     step = "sbcl --eval (progn\n  " + "x" * 300
     run.contender("a", fault=f"a: build step `{step}` ended with exit code 1\n  | no")
     text = cautions_of(run)["absent"].text
@@ -74,8 +69,7 @@ def test_a_long_build_step_is_cut(tmp_path: Path) -> None:
     assert len(text) < 100
 
 
-def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_counts_the_contenders_beyond_the_first_few(run: MadeRun) -> None:
     for name in "abcdefg":
         run.contender(name)
         run.trial(name, 100.0, gates=failed())
@@ -83,8 +77,7 @@ def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
     assert "1 trial of d and 3 of 3 others" in cautions_of(run)["steal"].text
 
 
-def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_reports_a_gate_that_all_trials_failed(run: MadeRun) -> None:
     for name in "ab":
         run.contender(name)
         run.trial(name, 100.0, gates=failed())
@@ -92,8 +85,7 @@ def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
     assert "took CPU time in all 2 trials, which do not count (gate steal: worst 4 %" in text
 
 
-def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", None, state="failed", reason="a died under load (exit 1)\nits last words")
     run.trial("a", 100.0, errors={"reset": 1200, "timeout": 3})
@@ -109,8 +101,7 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path:
     assert by_code["absent"].text == "b was not ready within 30 s"
 
 
-def test_counts_the_starts_that_were_repeated(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_counts_the_starts_that_were_repeated(run: MadeRun) -> None:
     run.contender("a")
     for _ in range(2):
         run.start("a", fault="a ended before it was ready (signal 9)\nits last words")
@@ -124,9 +115,8 @@ def test_counts_the_starts_that_were_repeated(tmp_path: Path) -> None:
     )
 
 
-def test_says_when_the_middle_of_a_log_was_dropped(tmp_path: Path) -> None:
+def test_says_when_the_middle_of_a_log_was_dropped(run: MadeRun) -> None:
     """A server wrote 953 MiB of log; what is kept of it has to say so."""
-    run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.start("a", ended={"how": "exit 0"})
     run.start("a", 2, ended={"how": "exit 0", "log_cut_bytes": 953 << 20})
@@ -154,8 +144,7 @@ def test_cautions_of_one_kind_are_one(tmp_path: Path) -> None:
     assert len(cautions(view)) == len({caution.code for caution in cautions(view)})
 
 
-def test_the_first_screen_has_three_lines_of_cautions_at_most(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_the_first_screen_has_three_lines_of_cautions_at_most(run: MadeRun) -> None:
     run.contender("a", fault="a is gone")
     run.contender("b")
     for code in ("steal", "neighbor", "client_wait"):

@@ -21,8 +21,7 @@ def answer_and_trust(run: MadeRun) -> tuple[str, str]:
     return answer(view, analysis.main), trust(view, analysis, analysis.main)
 
 
-def test_names_a_single_leader_with_its_lead(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_names_a_single_leader_with_its_lead(run: MadeRun) -> None:
     run.race({"alpha": 9000, "beta": 3000})
     run.end()
     first, second = answer_and_trust(run)
@@ -47,8 +46,7 @@ def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
     assert sentence.endswith("; deno-serve and node-fastify may be as fast")
 
 
-def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(run: MadeRun) -> None:
     run.race({"alpha": 9000, "beta": 3000})
     run.contender("gamma")
     run.trial("gamma", 20_000.0, gates=failed("steal"))
@@ -59,8 +57,7 @@ def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(tmp_p
     assert "The run is not complete (running)" in text
 
 
-def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_gives_no_answer_without_measurements(run: MadeRun) -> None:
     run.contender("alpha")
     assert answer_and_trust(run)[0] == "No rate: nothing was measured"
 
@@ -70,8 +67,7 @@ def conclusions_of(run: MadeRun) -> dict[str, str]:
     return {statement.topic: statement.text for statement in conclusions(view, analyze(view))}
 
 
-def test_names_separated_and_equivalent_pairs(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_names_separated_and_equivalent_pairs(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 9005, "c": 3000, "d": 2000}, blocks=20, noise=0.005)
     texts = conclusions_of(run)
     assert texts["separated"].startswith("c is faster than d by 5")
@@ -79,15 +75,13 @@ def test_names_separated_and_equivalent_pairs(tmp_path: Path) -> None:
     assert {"a", "b"} <= set(texts["equivalent"].replace(",", "").split())
 
 
-def test_counts_many_separated_pairs_and_names_the_closest(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_counts_many_separated_pairs_and_names_the_closest(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 6000, "c": 4000, "d": 3000, "e": 1000, "f": 500})
     texts = conclusions_of(run)["separated"]
     assert texts.startswith("5 of 5 neighboring pairs; the closest: c is faster than d by 3")
 
 
-def test_estimates_what_would_decide_an_undecided_pair(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_estimates_what_would_decide_an_undecided_pair(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 8900}, blocks=4, noise=0.05)
     texts = conclusions_of(run)["undecided"]
     assert "apart; to decide it: about" in texts
@@ -102,8 +96,7 @@ def test_names_pairs_in_opposite_order_at_another_level(tmp_path: Path) -> None:
     assert conclusions_of(run)["at 10"].startswith("in the opposite order: b is faster than a;")
 
 
-def test_states_ceiling_power_and_calibration(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_states_ceiling_power_and_calibration(run: MadeRun) -> None:
     run.contender("null-server", role="control")
     run.race({"null-server": 90000, "a": 9000, "b": 3000})
     result = {
@@ -142,8 +135,7 @@ def test_reports_a_failed_calibration() -> None:
     assert "more than chance explains" in text
 
 
-def test_the_reference_shows_machine_noise_and_no_ceiling(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_the_reference_shows_machine_noise_and_no_ceiling(run: MadeRun) -> None:
     run.contender("reference", role="control")
     for rate in (900.0, 1000.0, 1300.0):
         run.trial("reference", rate, gates=failed())
@@ -152,8 +144,7 @@ def test_the_reference_shows_machine_noise_and_no_ceiling(tmp_path: Path) -> Non
     assert "reference by -10.0 to +30.0 % around 1,000 requests/s" in texts["noise"]
 
 
-def test_states_for_how_many_looks_the_intervals_hold(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_states_for_how_many_looks_the_intervals_hold(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 3000})
     assert "it was not a declared one" in conclusions_of(run)["method"]
     run.end(share=0.4)
@@ -166,8 +157,7 @@ def test_states_for_how_many_looks_the_intervals_hold(tmp_path: Path) -> None:
     assert "look" not in conclusions_of(fixed)["method"]
 
 
-def test_explains_comparison_across_heats(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_explains_comparison_across_heats(run: MadeRun) -> None:
     run.contender("null-server", role="control")
     for heat, name in ((1, "a"), (2, "b")):
         run.race({"null-server": 90000, name: 9000}, heat=heat)

@@ -16,7 +16,7 @@ from deadheat.report.formats.tables import ranking_columns
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.store.json_columns import PerRequest
-from tests.report.made import made_run
+from tests.report.made import MadeRun, made_run
 
 
 def view_of(
@@ -54,9 +54,8 @@ def test_a_run_without_a_database_has_no_column_of_it(tmp_path: Path) -> None:
     assert "DB CPU\nµs/req" not in headers(view)
 
 
-def test_each_format_has_the_parts_of_a_request(tmp_path: Path) -> None:
+def test_each_format_has_the_parts_of_a_request(run: MadeRun) -> None:
     """The medians of the parts are scaled, so that they add up to the one CPU column."""
-    run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     for user_us, system_us in ((300.0, 300.0), (100.0, 500.0), (310.0, 290.0)):
         parts = {"user_us": user_us, "system_us": system_us, "packets_in": 1.5, "odd": 3}
@@ -74,8 +73,7 @@ def test_each_format_has_the_parts_of_a_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stored", [None, [], "many", {"user_us": "much"}, {"user_us": math.inf}])
-def test_a_run_without_the_parts_shows_none(tmp_path: Path, stored: object) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_run_without_the_parts_shows_none(run: MadeRun, stored: object) -> None:
     run.contender("a")
     run.trial("a", 1000.0, result={} if stored is None else {"per_request": stored})
     view = load_view(run.store, run.run_id)

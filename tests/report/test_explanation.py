@@ -19,6 +19,7 @@ COUNTED: Mapping[str, Any] = {
     "traced_rate_per_s": 100.0,
     "calls": {"read": 1.0, "write": 1.0, "epoll_wait": 0.25},
     "threads": [{"name": "worker-N", "threads": 2, "us_per_request": 12.5}],
+    "allocated_bytes": 1330.4,
     "backlog": 4096,
     "left_out": ["a flame graph is left out: perf is missing"],
 }
@@ -114,11 +115,14 @@ def test_every_format_has_the_gap_the_counts_and_what_is_left_out(tmp_path: Path
     assert (first["name"], first["calls"]["writes"], first["calls"]["waits"]) == ("fast", 1.0, 0.25)
     assert second["counted"]["threads"][0]["us_per_request"] == 12.5
     assert "epoll\\_wait 0.25" in written["md"]
+    assert "allocated bytes are of the heap of Go" in written["md"]
+    for name in ("terminal", "md"):
+        assert "1,330" in written[name], name
+    assert second["counted"]["allocated_bytes"] == 1330.4
     assert "strace slows servers: they answered 10 % of their rate" in written["md"]
 
 
-def test_a_run_that_explains_nothing_has_no_part_of_it(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_run_that_explains_nothing_has_no_part_of_it(run: MadeRun) -> None:
     run.race({"a": 1000.0, "b": 900.0})
     run.end()
     written = texts(run)
@@ -196,6 +200,22 @@ def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(
     assert caught.value.hint == "cargo install inferno"
     with pytest.raises(DeadheatError, match="this needs stacks of this contender"):
         draw(load_view(run.store, run.run_id), "flame", ("b",))
+
+
+def test_a_flame_graph_says_what_its_width_and_its_colors_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for inferno prints its options and its input."""
+    run = explained(tmp_path, {"a": (20.0, 10.0)})
+    inferno = tmp_path / "inferno"
+    inferno.write_text('#!/bin/sh\nfor word; do echo "$word"; done; cat "$word"\n')
+    inferno.chmod(0o755)
+    monkeypatch.setattr("deadheat.report.picture.curves.INFERNO", str(inferno))
+    drawn = draw(load_view(run.store, run.run_id), "flame").splitlines()
+    assert f"--title=a: where its CPU time goes under load, run {run.run_id}" in drawn
+    legend = "width: share of 4 samples; orange: the kernel; without a name: 25.0 %"
+    assert f"--subtitle={legend}" in drawn
+    assert drawn[-2:] == ["node;[unknown] 1", "node;main;poll_[k] 3"]
 
 
 def test_what_no_run_wrote_names_the_trial(tmp_path: Path) -> None:

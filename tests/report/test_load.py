@@ -10,7 +10,7 @@ from deadheat.host.doctor import host_key
 from deadheat.report.model import evidence as published
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
-from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
+from tests.report.made import FINGERPRINT, QUICK, MadeRun, failed, histogram, made_run
 
 TABLE = """row,connections,rate_per_s,precision,source
 "Go, gin",100,200,1,page
@@ -20,8 +20,7 @@ TABLE = """row,connections,rate_per_s,precision,source
 """
 
 
-def test_loads_a_whole_run(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_loads_a_whole_run(run: MadeRun) -> None:
     run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=2, blocks=3, levels=(10, 100))
     run.end()
@@ -36,8 +35,7 @@ def test_loads_a_whole_run(tmp_path: Path) -> None:
     assert view.trials == 24
 
 
-def test_figures_come_from_valid_trials(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_figures_come_from_valid_trials(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 100.0, server_cpu_us_per_request=10.0, memory_peak_bytes=5)
     run.trial("a", 300.0, server_cpu_us_per_request=20.0, memory_peak_bytes=7)
@@ -62,8 +60,7 @@ def test_figures_come_from_valid_trials(tmp_path: Path) -> None:
     assert not cell.doubtful
 
 
-def test_figures_without_a_valid_trial_are_doubtful(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_figures_without_a_valid_trial_are_doubtful(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 500.0, gates=failed())
     cell = load_view(run.store, run.run_id).contenders[0].cells[100]
@@ -72,8 +69,7 @@ def test_figures_without_a_valid_trial_are_doubtful(tmp_path: Path) -> None:
     assert cell.service.requests == 6000
 
 
-def test_a_trial_without_one_answered_request_is_not_measured(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_trial_without_one_answered_request_is_not_measured(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 0.0, requests_ok=0, histograms={})
     cell = load_view(run.store, run.run_id).contenders[0].cells[100]
@@ -90,8 +86,7 @@ def test_a_foreign_generators_figures_are_medians_over_trials(tmp_path: Path) ->
     assert (service["p50"], service["p99"], service.merged) == (2000, None, False)
 
 
-def test_separates_offered_rates_from_the_race(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_separates_offered_rates_from_the_race(run: MadeRun) -> None:
     run.race({"a": 9000}, invocations=1, blocks=1)
     for block in (1, 2):
         run.trial(
@@ -111,8 +106,7 @@ def test_separates_offered_rates_from_the_race(tmp_path: Path) -> None:
     assert cell.response.requests == 4990
 
 
-def test_loads_the_newest_calibration_of_a_similar_machine(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_loads_the_newest_calibration_of_a_similar_machine(run: MadeRun) -> None:
     key = host_key(FINGERPRINT)
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 100})
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 200})
@@ -148,8 +142,7 @@ def test_an_unknown_run_is_named(tmp_path: Path) -> None:
         load_view(store, "nothing")
 
 
-def test_rejects_a_broken_histogram(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_rejects_a_broken_histogram(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 100.0, histograms={"service_us": "no histogram"})
     with pytest.raises(StoreError, match="histogram cannot be read"):

@@ -1,13 +1,11 @@
 """The report as Markdown."""
 
-from pathlib import Path
-
 import pytest
 
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.markdown import code, escape, write
 from deadheat.report.model.load import load_view
-from tests.report.made import MadeRun, failed, made_run
+from tests.report.made import MadeRun, failed
 
 
 def written(run: MadeRun) -> str:
@@ -15,8 +13,7 @@ def written(run: MadeRun) -> str:
     return write(view, analyze(view))
 
 
-def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_every_row_of_a_table_has_as_many_cells(run: MadeRun) -> None:
     run.race({"a|b": 9000, "c\nd": 3000, "e`f": 2000})
     run.contender("gone", fault="a | b\nc", version="1|2")
     tables = written(run).split("\n\n")
@@ -35,8 +32,7 @@ def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
         ("`a`", "\\`a\\`"),
     ],
 )
-def test_escapes_hostile_names(tmp_path: Path, name: str, kept: str) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_escapes_hostile_names(run: MadeRun, name: str, kept: str) -> None:
     run.race({name: 9000, "beta": 9000})
     run.trial(name, 1.0, gates=failed())
     text = written(run)

@@ -51,8 +51,7 @@ def test_a_rate_is_limited_by_the_cpus_in_use_or_by_none(
     assert text.startswith(beginning)
 
 
-def test_a_rate_near_the_ceiling_is_limited_by_the_client(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_rate_near_the_ceiling_is_limited_by_the_client(run: MadeRun) -> None:
     run.contender("a")
     for block in (1, 2, 3):
         gates = failed("client_cpu", 0.93) if block > 1 else failed("steal")
@@ -65,10 +64,9 @@ def test_a_rate_near_the_ceiling_is_limited_by_the_client(tmp_path: Path) -> Non
     [(0.94, 65.0, True), (0.94, 130.0, False), (0.85, 65.0, False)],
 )
 def test_a_trial_of_a_saturated_server_counts_however_busy_the_client_is(
-    tmp_path: Path, used: float, half_load_us: float, ranked: bool
+    run: MadeRun, used: float, half_load_us: float, ranked: bool
 ) -> None:
     """Regression: `long` and `quick` dropped the fastest. One that spins is not saturated."""
-    run = made_run(tmp_path / "runs.sqlite")
     gates = {"fast": failed("client_cpu", 0.93)}
     cpu: dict[str, Any] = {"server_cpu_us_per_request": cpu_us(15_000.0, used)}
     run.race({"slow": 3000})
@@ -80,23 +78,20 @@ def test_a_trial_of_a_saturated_server_counts_however_busy_the_client_is(
     assert all(trial.valid for trial in standings["fast"].cell.trials)
 
 
-def test_summarizes_a_limit_that_all_share(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_summarizes_a_limit_that_all_share(run: MadeRun) -> None:
     run.race({"a": 1000, "b": 990, "c": 980}, noise=0.0, server_cpu_us_per_request=950.0)
     assert limits_of(run) == ["the server's 1 CPU: all 3"]
 
 
-def test_no_limit_without_the_servers_cpu_time(tmp_path: Path) -> None:
+def test_no_limit_without_the_servers_cpu_time(run: MadeRun) -> None:
     """Such as a server that already runs, so that its processes are not ours."""
-    run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 1000.0, server_cpu_us_per_request=None)
     assert limits_of(run) == []
 
 
-def test_no_limit_by_cpu_beside_a_rate_that_the_client_limited(tmp_path: Path) -> None:
+def test_no_limit_by_cpu_beside_a_rate_that_the_client_limited(run: MadeRun) -> None:
     """Regression: "limited by the server's 1 CPU: all 8" beside "the client was its limit"."""
-    run = made_run(tmp_path / "runs.sqlite")
     busy = {"server_cpu_us_per_request": cpu_us(15_000.0, 0.90)}
     run.race({"slow": 3000, "middle": 9000}, blocks=12)
     run.contender("fast")
@@ -114,11 +109,8 @@ def test_no_limit_by_cpu_beside_a_rate_that_the_client_limited(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("limited", [3, 20, 36])
-def test_a_lower_bound_needs_valid_trials_in_half_of_the_blocks(
-    tmp_path: Path, limited: int
-) -> None:
+def test_a_lower_bound_needs_valid_trials_in_half_of_the_blocks(run: MadeRun, limited: int) -> None:
     """It is judged over the valid trials, and a bound needs them in half of the blocks."""
-    run = made_run(tmp_path / "runs.sqlite")
     run.race({"slow": 3000, "middle": 9000}, blocks=12)
     run.contender("fast")
     for trial in range(36):
@@ -158,8 +150,7 @@ def test_no_format_shows_a_rank_of_a_lone_survivor(tmp_path: Path) -> None:
     assert "| – | alive |" in report.write(view, "md")
 
 
-def test_says_why_there_is_no_order(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_says_why_there_is_no_order(run: MadeRun) -> None:
     run.race(dict.fromkeys("ab", 1000.0), gates_of={"b": failed()})
     view = load_view(run.store, run.end())
     topic, text = next((s.topic, s.text) for s in conclusions(view, analyze(view)))
@@ -167,8 +158,7 @@ def test_says_why_there_is_no_order(tmp_path: Path) -> None:
     assert "only a has a rate" in text
 
 
-def test_a_lone_survivor_keeps_the_lower_bound_of_a_faster_one(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_lone_survivor_keeps_the_lower_bound_of_a_faster_one(run: MadeRun) -> None:
     run.race({"fast": 2000, "slow": 1000}, gates_of={"fast": failed("client_cpu", 0.93)})
     view = load_view(run.store, run.end())
     texts = [s.text for s in conclusions(view, analyze(view)) if s.topic == "lower bound"]
@@ -224,8 +214,7 @@ def test_a_rate_that_is_not_known_well_is_open(tmp_path: Path) -> None:
     assert open_point.command.startswith("deadheat resume ")
 
 
-def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(run: MadeRun) -> None:
     run.contender("mine")
     run.trial("mine", 1000.0, gates=failed())
     view = load_view(run.store, run.end(why="budget spent"), whole=True)
@@ -249,8 +238,7 @@ def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> Non
     assert row["ratio_to_leader"] == row["rank_low"] == ""
 
 
-def test_without_a_valid_trial_there_is_no_rate(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_without_a_valid_trial_there_is_no_rate(run: MadeRun) -> None:
     run.race({"mine": 1000}, gates_of={"mine": failed()})
     view = load_view(run.store, run.end())
     level = analyze(view).main

@@ -18,7 +18,7 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Outcome
 from deadheat.store import Gate
-from tests.report.made import made_run
+from tests.report.made import MadeRun, made_run
 
 
 def raced(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
@@ -84,8 +84,7 @@ def test_an_inconclusive_verdict_quotes_the_command_with_a_longer_budget(tmp_pat
     assert f"`{shlex.join(words)}`" in comment(replace(view, command=words), [regression])
 
 
-def test_a_level_without_valid_trials_names_the_check_that_failed(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_level_without_valid_trials_names_the_check_that_failed(run: MadeRun) -> None:
     busy = Gate("neighbor", False, 0.5, 0.05, "share", "end other processes")
     rates = {"base-1": 9000.0, "head-2": 9000.0}
     run.race(rates, blocks=3, gates_of={"base-1": [busy], "head-2": [busy]})

@@ -73,8 +73,7 @@ def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
                 ask()
 
 
-def test_lists_each_run_on_one_line(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_lists_each_run_on_one_line(run: MadeRun) -> None:
     run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=1, blocks=2)
     run.end()
@@ -117,8 +116,7 @@ def test_a_process_of_another_machine_or_container_cannot_be_seen() -> None:
     assert replace(here, pid_namespace="pid:[1]").state() == "unknown"
 
 
-def test_the_list_names_the_contenders(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_the_list_names_the_contenders(run: MadeRun) -> None:
     run.race(dict.fromkeys("abcdef", 1000.0), invocations=1, blocks=1)
     run.contender("null-server", role="control")
     (line,) = lines(list_runs(run.store), contender_names(run.store)).splitlines()
@@ -146,8 +144,7 @@ def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> Non
         assert empty not in page
 
 
-def test_bug_an_empty_run_was_the_last_run_if_there_was_no_other(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_bug_an_empty_run_was_the_last_run_if_there_was_no_other(run: MadeRun) -> None:
     run.contender("a", fault="a did not build")
     run_id = run.end(why="budget spent")
     with Store(run.store.path) as store, pytest.raises(StoreError) as raised:

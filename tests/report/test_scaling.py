@@ -82,8 +82,7 @@ def test_a_single_start_has_ratios_without_intervals(tmp_path: Path) -> None:
     assert gains(curve)[1][1:] == (None, None)
 
 
-def test_servers_share_a_common_sentence(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_servers_share_a_common_sentence(run: MadeRun) -> None:
     for server in "ab":
         for workers in (1, 2):
             run.contender(f"{server}{workers}", server=server, workers=workers)
@@ -93,8 +92,7 @@ def test_servers_share_a_common_sentence(tmp_path: Path) -> None:
     ]
 
 
-def test_one_worker_count_is_not_a_curve(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_one_worker_count_is_not_a_curve(run: MadeRun) -> None:
     run.race({"a": 1000, "b": 2000}, blocks=2)
     assert curves_of(run) == ()
 

@@ -64,8 +64,7 @@ def test_long_names_and_four_levels_keep_every_figure_whole(tmp_path: Path) -> N
     assert "errors" in text
 
 
-def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_wide_terminal_has_one_table(run: MadeRun) -> None:
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)
     text = shown(run, width=200, verbose=True)
     assert "language" in line_of(text.partition("Details")[2], "rank")
@@ -96,8 +95,7 @@ def test_labels_best_of_n(tmp_path: Path) -> None:
     assert "favors servers with unsteady rates" in text
 
 
-def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_a_run_in_progress_and_an_empty_one_are_shown(run: MadeRun) -> None:
     assert "still under way" in shown(run)
     run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=1)
     assert "still under way" in shown(run)
@@ -108,8 +106,7 @@ def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["[red]alert[/red]", "a|b", "<script>x</script>", "\x1b[31mred", "a\u202eb", "大" * 40]
 )
-def test_escapes_hostile_names(tmp_path: Path, name: str) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_escapes_hostile_names(run: MadeRun, name: str) -> None:
     run.race({name: 9000, "beta": 3000})
     run.contender("gone", fault=f"{name} did not run")
     text = shown(run)
@@ -121,9 +118,8 @@ def test_escapes_hostile_names(tmp_path: Path, name: str) -> None:
 
 
 def test_no_color_without_a_terminal_or_with_no_color(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -133,8 +129,7 @@ def test_no_color_without_a_terminal_or_with_no_color(
     assert "33m" not in shown(run, terminal=True)
 
 
-def test_details_are_behind_verbose(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+def test_details_are_behind_verbose(run: MadeRun) -> None:
     run.race({"alpha": 9000, "beta": 3000})
     assert "Conclusion" not in shown(run)
     assert shown(run, verbose=True).startswith(shown(run))

@@ -108,7 +108,7 @@ def test_the_redirect_stays_on_this_server(client: TestClient) -> None:
     assert not response.headers.get("location", "").startswith("//")
 
 
-@pytest.mark.parametrize("path", ["/", "/servers/alpha", "/assets/live.js", "/runs/nothing", "/x"])
+@pytest.mark.parametrize("path", ["/runs", "/servers/alpha", "/assets/live.js", "/x"])
 def test_every_response_forbids_sniffing_and_frames(store_path: Path, path: str) -> None:
     with TestClient(make_app(store_path), base_url="http://localhost") as client:
         headers = client.get(path).headers
@@ -121,7 +121,7 @@ def test_every_response_forbids_sniffing_and_frames(store_path: Path, path: str)
 
 def test_the_policy_of_a_page_is_also_a_header(store_path: Path) -> None:
     with TestClient(make_app(store_path), base_url="http://localhost") as client:
-        page = client.get("/")
+        page = client.get("/runs")
     policy, _, ancestors = page.headers["content-security-policy"].rpartition("; ")
     assert f'content="{policy}"' in page.text
     assert ancestors == "frame-ancestors 'none'"

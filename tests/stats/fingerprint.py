@@ -109,14 +109,8 @@ def _slice_models() -> Iterator[Case]:
             ranking = rank_from_model(fit, NAMES)
             yield (
                 f"slice model: {name}, {fewest_instances} instances",
-                {
-                    **_ranking_decisions(ranking),
-                    "unranked": ranking.unranked,
-                },
-                [
-                    *_ranking_figures(ranking),
-                    fit.state_intensity,
-                ],
+                {**_ranking_decisions(ranking), "unranked": ranking.unranked},
+                [*_ranking_figures(ranking), fit.state_intensity],
             )
 
 

@@ -12,16 +12,7 @@ from deadheat.stats.model.machine_state import equations
 from deadheat.stats.model.slice_layout import Layout
 from deadheat.stats.model.slice_model import fit_slices
 from tests.stats.races import binomial_limit
-from tests.stats.slice_races import (
-    DRIFTING,
-    NOISY,
-    PAUSES,
-    QUIET,
-    Field,
-    Machine,
-    Schedule,
-    race,
-)
+from tests.stats.slice_races import DRIFTING, NOISY, PAUSES, QUIET, Field, Machine, Schedule, race
 from tests.stats.test_machine_state import INTENSITY, small_race, walk_precision
 
 
@@ -164,7 +155,8 @@ def test_slices_without_any_noise_are_exact() -> None:
 
 def test_a_contender_without_slices_is_left_out() -> None:
     slices = race(np.random.default_rng(19), Field.copies(3), Schedule(30, 3), QUIET)
-    fit = fit_slices(replace(slices, contenders=4))
+    none = np.zeros(4)
+    fit = fit_slices(replace(slices, contenders=4, silent=none, paused=none))
     assert np.isnan(fit.estimate.log_rate[3])
     assert np.isnan(fit.estimate.degrees_of_freedom[3]).all()
     assert np.isfinite(fit.estimate.degrees_of_freedom[0, 1])

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.ranking.change import (
-    change,
-    difference,
-    learned_difference,
-    learned_means,
-)
+from deadheat.stats.ranking.change import change, difference, learned_difference, learned_means
 
 
 def test_change_is_welchs_interval_of_invocation_means() -> None:

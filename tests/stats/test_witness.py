@@ -1,6 +1,7 @@
 """The witness of each instance: its load without slices, beside its slices."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import rank_from_model
 
 CONTENDERS, INSTANCES = 6, 4
-STEADY = np.zeros(CONTENDERS)
+STEADY = np.zeros(CONTENDERS, dtype=bool)
 OWNERS = np.repeat(np.arange(CONTENDERS), INSTANCES)
 
 
@@ -21,32 +22,32 @@ def noise(sd: float, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def test_gaps_that_chance_explains_are_zero() -> None:
     flagged = 0
     for seed in range(100):
-        gaps = witness_gaps(np.zeros(len(OWNERS)), noise(0.05, seed), OWNERS, STEADY)
+        gaps, _ = witness_gaps(np.zeros(len(OWNERS)), noise(0.05, seed), OWNERS, STEADY)
         flagged += bool(gaps.any())
     assert flagged <= 6, "1 % of the races are expected"
 
 
 def test_finds_a_contender_whose_slices_hide_a_quarter_of_its_time() -> None:
     witness = noise(0.02, 1) - 0.2 * (OWNERS == 2) + 0.1
-    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY)
+    gaps, _ = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY)
     assert np.flatnonzero(gaps).tolist() == [2]
     assert math.isclose(gaps[2], -0.2, abs_tol=0.05), "what all share is the machine's"
 
 
 def test_bug_pauses_in_the_discarded_parts_were_hidden_by_the_scatter_of_others() -> None:
     witness = noise(0.05, 3) - 0.08 * (OWNERS == 2)
-    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY).any()
-    pausing = np.where(np.arange(CONTENDERS) == 2, 0.3, 0.0)
-    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, pausing)
+    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY)[0].any()
+    pauses = np.arange(CONTENDERS) == 2
+    gaps, sure = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, pauses)
     assert np.flatnonzero(gaps).tolist() == [2]
+    assert not sure.any()
 
 
 def test_instances_without_a_witness_say_nothing() -> None:
     witness = np.full(len(OWNERS), np.nan)
-    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY).any()
-    assert not witness_gaps(np.zeros(3), noise(1.0, 2)[:3], np.arange(3), np.zeros(3)).any(), (
-        "one each"
-    )
+    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, STEADY)[0].any()
+    alone = witness_gaps(np.zeros(3), noise(1.0, 2)[:3], np.arange(3), STEADY[:3])
+    assert not alone[0].any(), "one each"
 
 
 def test_rate_of_an_instance_is_that_of_its_mean_cycle() -> None:
@@ -88,3 +89,22 @@ def test_bug_a_server_that_paused_between_slices_was_equivalent_to_one_that_did_
     slowdown = 0.2 if pair.faster == "steady" else -0.2
     assert pair.ratio.low < math.exp(slowdown) < pair.ratio.high
     assert hiding.pair("steady", "other").verdict is Verdict.EQUIVALENT
+
+
+def test_what_pauses_does_not_count_for_the_machine() -> None:
+    """Five of six pause: their median is not what the machine did meanwhile."""
+    away = np.array([0.0, 0.02, 0.10, -0.17, -0.22, -0.2])
+    witness = noise(0.01, 4) + 0.1 + away[OWNERS]
+    gaps, sure = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, np.arange(CONTENDERS) > 0)
+    assert np.allclose(gaps, np.where(np.abs(away) > 0.03, away, 0.0), atol=0.03)
+    assert np.flatnonzero(sure).tolist() == [2, 3, 4, 5]
+
+
+def test_bug_a_rate_kept_time_with_pauses_by_the_clock() -> None:
+    """One is due whenever the server is thawed, so slices lie behind it and are 22 % too fast."""
+    names = ["pauses", "steady", "other"]
+    paused = np.array([0.4, 0.0, 0.0])
+    pair = rank_from_model(fit_slices(replace(race(0.22), paused=paused)), names).pair(*names[:2])
+    assert pair.faster == "steady"
+    assert math.isclose(pair.ratio.ratio, math.exp(0.22), rel_tol=0.02)
+    assert pair.ratio.low < 1.0 < pair.ratio.high, "the interval contains the rates of slices, too"

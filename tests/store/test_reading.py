@@ -89,10 +89,7 @@ def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
         Conclusion(),
     )
     assert run.started_at.tzinfo == datetime.UTC
-    assert run.hosts == (
-        StoredHost("server", (0, 1), FINGERPRINT),
-        StoredHost("load", (2,), OTHER),
-    )
+    assert run.hosts == (StoredHost("server", (0, 1), FINGERPRINT), StoredHost("load", (2,), OTHER))
     (contender,) = run.contenders
     assert (contender.name, contender.manifest) == ("plain", {"name": "plain"})
     assert contender.build_key == "abc"
@@ -163,11 +160,7 @@ def test_a_conclusion_comes_back_as_it_was_written(
         resumed=(Resumption(at=MOMENT, trials=3, paused_s=9.5, more_s=60, until_s=90, share=0.1),),
         decided=(
             DecidedPair(
-                workload="hello",
-                connections=10,
-                faster="a",
-                slower="b",
-                verdict=Verdict.SEPARATED,
+                workload="hello", connections=10, faster="a", slower="b", verdict=Verdict.SEPARATED
             ),
         ),
         imported=ImportedFrom(at="2026-11-22", bundle="x.deadheat"),

@@ -78,9 +78,7 @@ def test_the_checksum_is_crc_32() -> None:
         {
             "name": "a",
             "about": "b",
-            "requests": [
-                {"path": "/", "body": "123456789", "expect": {"body": "{body.crc32}"}},
-            ],
+            "requests": [{"path": "/", "body": "123456789", "expect": {"body": "{body.crc32}"}}],
         }
     )
     assert workload.samples()[0].expected_body == b"cbf43926"

@@ -21,6 +21,7 @@ const HEADERS = [
   "packets in",
   "packets out",
   "bytes in",
+  "bytes allocated",
 ];
 
 /** @param {number | null | undefined} value */
@@ -47,6 +48,7 @@ export function explanation(report) {
       count(parts?.packets_in),
       count(parts?.packets_out),
       count(parts?.bytes_in),
+      numbers.integer(server.counted.allocated_bytes ?? null),
     ];
   });
   const listed = (/** @type {string[]} */ texts) =>

@@ -170,21 +170,21 @@ def finding_of(
     code: str,
     board: LiveBoard,
     table: Table,
-    *,
-    fires: bool,
     judged: int,
-    found: int,
     values: Mapping[str, Figure],
-    rows: Sequence[Mapping[str, Figure]] = (),
+    rows: Sequence[Mapping[str, Figure]],
+    found: int | None = None,
+    fires: bool | None = None,
 ) -> BoardFinding:
+    """Without `found`, `rows` are all that it found, of which the first are kept."""
     return BoardFinding(
         code=code,
         board=board.name,
         profile=table.profile,
         edition=table.edition,
-        fires=bool(fires),
+        fires=bool(rows) if fires is None else bool(fires),
         judged=judged,
-        found=found,
+        found=len(rows) if found is None else found,
         values=dict(values),
-        rows=tuple(dict(row) for row in rows),
+        rows=tuple(dict(row) for row in (rows[:ROWS_MAX] if found is None else rows)),
     )

@@ -3,17 +3,26 @@
 User and system time, switches, packets and bytes are those of the race itself. Threads are read
 beside a load without tools. What slows a server down, strace for system calls and perf for stacks,
 attaches to an instance that runs and is warm already, in loads of their own: no rate and no CPU
-time comes from them.
+time comes from them, nor from an instance whose garbage collector traces what it allocates.
 """
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
 
+from deadheat.campaign.allocations import (
+    GO_HEAP,
+    READINGS_MIN,
+    TRACE_LAG_S,
+    TRACED_LANGUAGES,
+    TRACES,
+    allocated_per_s,
+    read_traces,
+)
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Standings
@@ -40,11 +49,12 @@ from deadheat.workload import Level
 STRACE = "apt-get install strace"
 PERF = "apt-get install linux-perf (Debian) or linux-tools-generic (Ubuntu)"
 TRACED_S, SAMPLED_S = 1.5, 1.5  # of load
+ALLOCATING_S = (1.5, 6.0)  # of load: the second if the first has too few collections
 ATTACH_S, DETACH_S, READ_S, ASKED_S = 15.0, 15.0, 60.0, 10.0
 POLL_S = 0.05
 PERF_START_S = 0.5  # it does not say when it has begun
 SAMPLES_PER_S = 499  # of each CPU
-LOG_BYTES_MAX = 1 << 16
+LOG_BYTES_MAX, TRACE_BYTES_MAX = 1 << 16, 1 << 20
 KERNEL = 1 << 63  # addresses from here on are the kernel's
 OF_KERNEL = "_[k]"  # as inferno marks a frame of the kernel
 UNKNOWN = "[unknown]"
@@ -55,6 +65,7 @@ PERF_MAPS = {
     "JAVA_TOOL_OPTIONS": "-XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
     "-XX:+DumpPerfMapAtExit",
 }
+JOINTS = {"GODEBUG": ","}  # of the options in a variable; others have a space
 
 
 def require(host: Host, tool: str, what: str, install: str) -> None:
@@ -100,10 +111,38 @@ def read_summary(text: str) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def with_perf_maps(contender: Contender) -> Contender:
-    """As it is started for perf: its runtime writes where its compiled code is."""
-    added = {n: f"{contender.env.get(n, '')} {text}".strip() for n, text in PERF_MAPS.items()}
-    return replace(contender, env={**contender.env, **added})
+def with_options(contender: Contender, options: Mapping[str, str]) -> Contender:
+    """As it is started for a tool: with these options of runtimes, after its own."""
+    joined = {
+        name: JOINTS.get(name, " ").join(filter(None, (contender.env.get(name), text)))
+        for name, text in options.items()
+    }
+    return replace(contender, env={**contender.env, **joined})
+
+
+def allocated_bytes(world: World, instance: Instance, load: LoadProcess) -> float:
+    """Heap bytes that a request allocates, under load; its runtime traces. Raises `DeadheatError`.
+
+    What is allocated between two readings, per second, over the rate of the load.
+    """
+    host = world.server_host
+    for duration_s in ALLOCATING_S:
+        host.sleep(TRACE_LAG_S)
+        before = read_traces(host.read_tail(instance.log_path, TRACE_BYTES_MAX))
+        if not before:
+            raise DeadheatError(
+                "allocations are left out: its log has no trace of Go's, Java's or Node.js's "
+                "garbage collector"
+            )
+        result = load_slice(world, load, SliceRequest(duration_s, discard_s=0.0))
+        after = read_traces(host.read_tail(instance.log_path, TRACE_BYTES_MAX))
+        per_s = allocated_per_s(before, after)
+        if per_s is not None and result.rate_per_s:
+            return round(per_s / result.rate_per_s, 1)
+    raise DeadheatError(
+        f"allocations are left out: fewer than {READINGS_MIN} collections in "
+        f"{ALLOCATING_S[-1]:.0f} s of load"
+    )
 
 
 def record_stacks(
@@ -129,19 +168,22 @@ def record_stacks(
 
     def read() -> Counter[str]:
         script = ["perf", "script", "-i", data, "-F", "comm,ip,sym", "--max-stack", "127"]
-        stacks = folded(_output(host.run(ProcessSpec(script), READ_S), "perf script"))
+        output = _output(host.run(ProcessSpec(script), READ_S), "perf script")
+        stacks = folded(output, instance.contender.cwd)
         host.run(ProcessSpec(["rm", "-f", data, *(f"/tmp/perf-{pid}.map" for pid in pids)]), READ_S)
         return stacks
 
     return read
 
 
-def folded(script: str) -> Counter[str]:
+def folded(script: str, folder: str | None = None) -> Counter[str]:
     """Samples by stack, as `thread;outermost;...;innermost`, from the text of `perf script`.
 
-    Frames in a row that perf cannot name are one.
+    Frames in a row that perf cannot name are one. Paths begin in `folder`, that of the server.
     """
     stacks: Counter[str] = Counter()
+    if folder is not None:
+        script = script.replace(f"file://{folder}/", "").replace(f"{folder}/", "")
     for sample in re.split(r"\n\s*\n", script):
         head, *lines = sample.strip("\n").splitlines() or [""]
         frames: list[str] = []
@@ -203,6 +245,7 @@ class Explainer:
         self._run = run
         self._trials = trials
         self._invocation = invocation
+        self._extra = 0  # instances of a contender that were started for a tool
         self._starter = Starter(run.world, run.protocol, run.store, run.listen, keeps_loads=True)
 
     def explain_all(self, standings: Standings) -> None:
@@ -212,13 +255,17 @@ class Explainer:
                 self._explain(entered)
 
     def _explain(self, entered: EnteredContender) -> None:
-        name = entered.contender.name
+        name, self._extra = entered.contender.name, 0
         with Heat(self._run.world, self._starter, lambda *_: None) as heat:
             warm = heat.start(entered, self._invocation, self._run.now_s())
             if warm is None:
                 return
             self._run.listen(Progress(f"counting what {name} does for a request"))
             record, explained = self._counted(warm)
+        try:
+            explained = replace(explained, allocated_bytes=self._allocated(entered))
+        except DeadheatError as error:
+            explained = _without(explained, error)
         stacks: Counter[str] = Counter()
         try:
             stacks = self._stacks(entered)
@@ -269,6 +316,21 @@ class Explainer:
         )
         return record, explained
 
+    def _allocated(self, entered: EnteredContender) -> float | None:
+        """Of an instance that traces its garbage collector; no time comes from it."""
+        contender = entered.contender
+        if contender.url is not None:
+            return None
+        if contender.language not in (None, *TRACED_LANGUAGES):
+            raise DeadheatError(
+                "allocations are left out: only Go, the JVM and Node.js tell them for free"
+            )
+        if contender.image is not None:
+            raise DeadheatError("allocations are left out: it runs in a container")
+        started = replace(contender, env={**contender.env, **GO_HEAP})
+        with self._started(entered, started, TRACES, "allocations are") as (instance, load):
+            return allocated_bytes(self._run.world, instance, load)
+
     def _stacks(self, entered: EnteredContender) -> Counter[str]:
         """Samples by stack, of an instance whose runtime names its compiled code."""
         contender = entered.contender
@@ -277,17 +339,30 @@ class Explainer:
         require(self._run.world.server_host, "perf", "a flame graph is", PERF)
         if contender.image is not None:
             raise DeadheatError("a flame graph is left out: it runs in a container")
-        named = replace(entered, contender=with_perf_maps(contender))
+        with self._started(entered, contender, PERF_MAPS, "a flame graph is") as (instance, load):
+            read = record_stacks(self._run.world, instance, load)
+        return read()
+
+    @contextmanager
+    def _started(
+        self,
+        entered: EnteredContender,
+        contender: Contender,
+        options: Mapping[str, str],
+        what: str,
+    ) -> Iterator[tuple[Instance, LoadProcess]]:
+        """One more instance, warm and loaded a moment ago. Raises `DeadheatError`."""
+        self._extra += 1
+        with_them = replace(entered, contender=with_options(contender, options))
         with Heat(self._run.world, self._starter, lambda *_: None) as heat:
-            warm = heat.start(named, self._invocation + 1, self._run.now_s())
+            warm = heat.start(with_them, self._invocation + self._extra, self._run.now_s())
             if warm is None:
-                raise DeadheatError("a flame graph is left out: it did not start for perf")
-            self._run.listen(Progress(f"sampling the stacks of {contender.name}"))
+                raise DeadheatError(f"{what} left out: it did not start with {', '.join(options)}")
+            self._run.listen(Progress(f"counting what {contender.name} does for a request"))
             lifecycle.thaw(self._run.world, warm.instance)
             load = warm.loads[self._level(warm.entered)]
             load_slice(self._run.world, load, SliceRequest(RENEWAL_S, renew=True))
-            read = record_stacks(self._run.world, warm.instance, load)
-        return read()
+            yield warm.instance, load
 
     def _level(self, entered: EnteredContender) -> Level:
         """The most connections of the first workload that it answers."""

@@ -11,11 +11,7 @@ from deadheat.store.rows import StoredTrial
 from deadheat.workload import Level
 
 COMMON_RATE = "common_rate"  # the kind of the trials of a race at offered rates
-AFTER_THE_RACE = (
-    "latency",
-    "latency_rate",
-    "explain",
-)  # take no time of the race
+AFTER_THE_RACE = ("latency", "latency_rate", "explain")  # take no time of the race
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,13 +202,7 @@ class Race:
         order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
         picked = [self._rotation.pick(heat.of(name)) for name in order]
         present = [i for i in picked if self._takes_part(i.entered, group)]
-        block = Block(
-            self._run,
-            self._blocks,
-            self._rotation.used,
-            self._troubles,
-            self._lengths,
-        )
+        block = Block(self._run, self._blocks, self._rotation.used, self._troubles, self._lengths)
         records = block.run(present, self._random)
         self._report_stop()
         self._rotation.note_block(present, heat.instances)

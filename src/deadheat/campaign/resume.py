@@ -17,12 +17,7 @@ from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
 from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World, by_role
-from deadheat.protocol import (
-    AloneProtocol,
-    RateProtocol,
-    Settle,
-    SliceProtocol,
-)
+from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.json_columns import DecidedPair

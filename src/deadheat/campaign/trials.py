@@ -175,11 +175,7 @@ class HalfLoads:
 
 
 def measure_latency(
-    run: RaceContext,
-    standings: Standings,
-    trials: TrialRunner,
-    invocation: int,
-    duration_s: float,
+    run: RaceContext, standings: Standings, trials: TrialRunner, invocation: int, duration_s: float
 ) -> None:
     """Start every contender once more and load it for `duration_s` at each share.
 

@@ -179,8 +179,7 @@ def _npm(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
 def _cargo(folder: Path, output: str) -> Iterator[tuple[str, str, str]]:
     dependencies = loads((folder / "Cargo.toml").read_text("utf-8"))["dependencies"]
     newer = re.findall(
-        r"(?:Updating|Unchanged) (\S+) v(\S+)(?: -> v(\S+))?(?: \(available: v([^\s,)]+))?",
-        output,
+        r"(?:Updating|Unchanged) (\S+) v(\S+)(?: -> v(\S+))?(?: \(available: v([^\s,)]+))?", output
     )
     for name, pinned, compatible, available in newer:
         if name in dependencies:

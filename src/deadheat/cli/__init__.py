@@ -12,12 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from deadheat import __version__
-from deadheat.cli.endings import (
-    ExitCode,
-    end_at_lost_threads,
-    ending_as_interrupts,
-    shortage,
-)
+from deadheat.cli.endings import ExitCode, end_at_lost_threads, ending_as_interrupts, shortage
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable, UsageFault
 from deadheat.output import color, echo, open_closed_outputs, print_error
 

@@ -315,11 +315,7 @@ command.add_command(race)
 )
 @store_option
 def write(
-    runs: tuple[str, ...],
-    output: Path,
-    before: tuple[str, ...],
-    url: str | None,
-    store_path: Path,
+    runs: tuple[str, ...], output: Path, before: tuple[str, ...], url: str | None, store_path: Path
 ) -> None:
     """Write the servers of RUNS by their workloads, and a page per run, per server and per pair of
     neighbors or of servers of one language. The pages need no network.
@@ -342,7 +338,7 @@ def write(
     counts = [
         numbers.count(len(edition.servers), "server"),
         numbers.count(len(edition.levels), "workload"),
-        numbers.count(len(board.entries), "run"),
+        numbers.count(len(board.raced), "run"),
         numbers.count(len(board.cards), "comparison"),
     ]
     echo(f"{output / 'index.html'}: {numbers.listing(counts)}")

@@ -3,15 +3,7 @@
 from collections.abc import Sequence
 
 from deadheat.campaign.schedule import Lineup, line_up
-from deadheat.catalog import (
-    Catalog,
-    Selection,
-    Server,
-    choose,
-    find_root,
-    load_catalog,
-    selection,
-)
+from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog, selection
 from deadheat.catalog.manifest import HTTP
 from deadheat.errors import DeadheatError
 from deadheat.output import echo

@@ -76,10 +76,7 @@ def command() -> None:
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
 @flag(
-    "--ssh-user",
-    section=Topic.MACHINES,
-    metavar="USER",
-    help="User on the server hosts, for ssh.",
+    "--ssh-user", section=Topic.MACHINES, metavar="USER", help="User on the server hosts, for ssh."
 )
 @flag(
     "--protocol",

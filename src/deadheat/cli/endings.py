@@ -28,11 +28,7 @@ NO_DESCRIPTORS = (
     "deadheat has no file descriptor left",
     "raise `ulimit -n`; `deadheat resume` then continues a race",
 )
-SHORTAGES = {
-    errno.ENOMEM: NO_MEMORY,
-    errno.EMFILE: NO_DESCRIPTORS,
-    errno.ENFILE: NO_DESCRIPTORS,
-}
+SHORTAGES = {errno.ENOMEM: NO_MEMORY, errno.EMFILE: NO_DESCRIPTORS, errno.ENFILE: NO_DESCRIPTORS}
 RESERVE = [bytes(1 << 20)]  # given up to have memory for the last words
 
 

@@ -10,15 +10,7 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.build.builder import find_build
-from deadheat.catalog import (
-    Catalog,
-    Server,
-    Toolchains,
-    choose,
-    find_root,
-    load_catalog,
-    missing,
-)
+from deadheat.catalog import Catalog, Server, Toolchains, choose, find_root, load_catalog, missing
 from deadheat.catalog.manifest import HTTP
 from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
 from deadheat.cli.help import listed

@@ -56,11 +56,7 @@ EXIT_CODES = {
 
 @listed("regress", WithCommand)
 @flag(
-    "--base",
-    section=Topic.SERVERS,
-    required=True,
-    metavar="REV",
-    help="Revision to compare with.",
+    "--base", section=Topic.SERVERS, required=True, metavar="REV", help="Revision to compare with."
 )
 @flag(
     "--head",

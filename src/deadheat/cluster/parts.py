@@ -15,6 +15,7 @@ import numpy as np
 from deadheat.campaign.schedule import Estimate, estimate
 from deadheat.catalog import Selection
 from deadheat.cluster.race import jobs_of
+from deadheat.measure.contender import compiler_of
 from deadheat.protocol import Settle, SliceProtocol, amend
 from deadheat.stats.distributions import t_critical
 from deadheat.store.listing import RacedContender
@@ -227,7 +228,8 @@ def estimate_of(
         for workload in part.workloads
         if workload not in racers[name].workloads
     ]
-    return estimate(protocol, part.names, lacking)
+    compilers = {name: compiler_of(racers[name].selection) for name in part.names}
+    return estimate(protocol, part.names, lacking, compilers)
 
 
 def with_budget(protocol: SliceProtocol, budget_s: float) -> SliceProtocol:

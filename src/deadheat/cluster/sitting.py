@@ -110,14 +110,18 @@ class Sitting:
             return raced_contenders(store)
 
     def _left(self) -> tuple[tuple[str, ...], list[PlannedPart]]:
-        """The shared servers, and the parts that no run has."""
+        """The shared servers, and the parts that no run has: as small as the time left needs."""
         raced = self._raced()
         shared = edition.shared_of(self.racers, raced, self.named)
         with LocalHost() as host:
             free_bytes = host.unwatch(host.watch((), 1.0))[-1].memory_available_bytes
         together = edition.together_of(free_bytes, raced, self.most_together, len(shared))
         done = edition.done_of(self.racers, raced, self.rules)
-        return shared, edition.parts_of(self.racers, done, shared, together)
+        while True:
+            parts = edition.parts_of(self.racers, done, shared, together)
+            if together == 1 or not parts or max(map(self._useful_s, parts)) <= self.left_s:
+                return shared, parts
+            together = (together + 1) // 2
 
     def _rules_of(self, part: PlannedPart, budget_s: float) -> SliceProtocol:
         workloads = tuple(w for w in self.rules.workloads if w.name in part.workloads)
@@ -168,12 +172,7 @@ class Sitting:
         part_s = self._budget_of(largest, parts)
         each = edition.estimate_of(largest, self.racers, self._rules_of(largest, part_s))
         inside, across = edition.separates(
-            largest,
-            each,
-            self.rules.slices.rounds,
-            len(shared),
-            len(self.racers),
-            spread,
+            largest, each, self.rules.slices.rounds, len(shared), len(self.racers), spread
         )
         known = (
             "by the runs so far"

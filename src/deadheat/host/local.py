@@ -18,10 +18,7 @@ class LocalHost(AgentHost):
     """
 
     def __init__(
-        self,
-        containment: str | None = None,
-        limits: Limits | None = None,
-        isolate: bool = False,
+        self, containment: str | None = None, limits: Limits | None = None, isolate: bool = False
     ) -> None:
         forced = ["--containment", containment] if containment else []
         forced += ["--isolate"] if isolate else []

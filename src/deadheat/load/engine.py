@@ -45,10 +45,7 @@ def find_engine() -> str:
 
     Raises `GeneratorMissing` naming the places looked in.
     """
-    places = [
-        Path(sysconfig.get_path("scripts")) / BINARY,
-        Path(sys.executable).parent / BINARY,
-    ]
+    places = [Path(sysconfig.get_path("scripts")) / BINARY, Path(sys.executable).parent / BINARY]
     if "DEADHEAT_LOAD" in os.environ:
         places = [Path(os.environ["DEADHEAT_LOAD"])]
     for place in places:
@@ -269,9 +266,7 @@ def read_slice(line: str, number: int, version: str) -> LoadResult:
     # Nothing was sent in the window, so it lay in a pause, and the engine saw no end of that.
     pause_us = max(result.longest_pause_us or 0.0, 1e6 * result.sending_s)
     return replace(
-        result,
-        paused_s=max(result.paused_s or 0.0, result.sending_s),
-        longest_pause_us=pause_us,
+        result, paused_s=max(result.paused_s or 0.0, result.sending_s), longest_pause_us=pause_us
     )
 
 

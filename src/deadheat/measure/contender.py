@@ -39,6 +39,7 @@ class Contender:
     stop_signal: str = "SIGTERM"
     stop_s: float = 10
     media_type: str = "text/plain"
+    language: str | None = None  # of its manifest; None: of the user
     compiler: Compiler = Compiler.JIT  # what warm-up assumes until it sees compiler threads
     any_body: bool = False  # of the user: its first answer is the expected one
     body_varies: bool = False  # answers differ: only the status is checked
@@ -108,11 +109,7 @@ class Contender:
 def contender_from(selection: Selection, built: Built) -> Contender:
     """The contender of a selection from the catalog and its build."""
     start = selection.start
-    values = {
-        "build": built.folder,
-        "workers": str(start.workers),
-        "threads": str(start.threads),
-    }
+    values = {"build": built.folder, "workers": str(start.workers), "threads": str(start.threads)}
     return Contender(
         name=selection.name,
         role="contender",
@@ -126,6 +123,7 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         stop_signal=start.stop_signal,
         stop_s=start.stop_s,
         media_type=selection.server.manifest.media_type,
+        language=selection.server.manifest.language,
         compiler=compiler_of(selection),
         workloads=frozenset(selection.server.manifest.workloads),
         transport=selection.transport,

@@ -16,12 +16,7 @@ from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.load_process import load_once
 from deadheat.measure.starter import answers_vary
 from deadheat.measure.trial import load_arguments
-from deadheat.measure.verify import (
-    BODY,
-    ask_payload,
-    first_answer,
-    growth_fault,
-)
+from deadheat.measure.verify import BODY, ask_payload, first_answer, growth_fault
 from deadheat.measure.world import World
 from deadheat.numbers import percent
 from deadheat.store.json_columns import Behavior

@@ -24,13 +24,7 @@ from deadheat.measure.lifecycle import (
     behavior_of,
     fault_on,
 )
-from deadheat.measure.load_process import (
-    LoadProcess,
-    close_load,
-    hang_up,
-    load_slice,
-    open_load,
-)
+from deadheat.measure.load_process import LoadProcess, close_load, hang_up, load_slice, open_load
 from deadheat.measure.trial import load_spec, workload_of
 from deadheat.measure.verify import LEAST_DEADLINE_S, first_answer
 from deadheat.measure.warm_up import EnteredContender, Load, Warmed, WarmInstance, warm

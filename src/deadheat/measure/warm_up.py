@@ -34,6 +34,9 @@ CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or 
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 RATE_WINDOWS = 4  # that the length of the next chunk is computed from
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
+WITNESS_S = 3.0  # of more load for an instance that pauses, so that its witness has several pauses
+WITNESS_LEFT_S = 30.0  # of the budget; with less, there is no time for it
+PAUSING = 0.05  # of the time
 
 Load = Callable[[float], LoadResult]
 
@@ -147,6 +150,7 @@ def _until_steady(
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
     rule = Rule.of(kind)
     rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
+    paused_s = 0.0
     known = kind is Compiler.NONE and earlier is not None
     first_chunk_s = KNOWN_CHUNK_S if known else FIRST_CHUNK_S
     reading: Reading | None = None
@@ -165,6 +169,7 @@ def _until_steady(
             result = load(chunk_s)
             errors.update(result.errors)
             new_counts, new_seconds = windows_of(result, warmup.window_s)
+            paused_s += result.paused_s or 0.0
             counts += new_counts
             seconds += new_seconds
             before, compiled = compiled, compiler.busy_s()
@@ -172,6 +177,15 @@ def _until_steady(
             compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
             reading = read(windows, rule, earlier)
+        if reading is not None and reading.steady:
+            paused = paused_s > PAUSING * sum(seconds)
+            reading = replace(reading, pauses=paused or (earlier is not None and earlier.pauses))
+        if reading is not None and reading.pauses and left_s() > WITNESS_LEFT_S:
+            result = load(WITNESS_S)
+            errors.update(result.errors)
+            new_counts, new_seconds = windows_of(result, warmup.window_s)
+            counts += new_counts
+            seconds += new_seconds
     except DeadheatError as error:
         load_fault = str(error)
     finally:

@@ -7,13 +7,7 @@ from pydantic import ValidationError
 
 from deadheat.catalog import faults_text
 from deadheat.errors import DeadheatError, UsageFault
-from deadheat.protocol.model import (
-    SCALE_MAX,
-    AloneProtocol,
-    Fixed,
-    Protocol,
-    SliceProtocol,
-)
+from deadheat.protocol.model import SCALE_MAX, AloneProtocol, Fixed, Protocol, SliceProtocol
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
 AB_CROWD = 10_000  # more connections at once than this took ab up to 7 s to open

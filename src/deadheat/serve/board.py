@@ -21,9 +21,14 @@ from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
 from deadheat.report.picture.card import draw_card, draw_versus
-from deadheat.serve.edition import Edition, EditionPart, join, part_of
-from deadheat.serve.edition_findings import separates_text, share_text
-from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of
+from deadheat.serve.edition import Edition, EditionPart, Figures, PartRun, join, part_of
+from deadheat.serve.edition_findings import (
+    Meeting,
+    meetings_of,
+    met_levels,
+    separates_text,
+    share_text,
+)
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.markup import (
     Html,
@@ -43,7 +48,7 @@ from deadheat.serve.markup import (
 from deadheat.serve.servers import Bootstrap, server_page
 from deadheat.stats.ranking.ranks import dead_heats
 from deadheat.store import Store, read_run
-from deadheat.workload import HELLO, Level
+from deadheat.workload import Level
 
 LISTS = (".deadheat-board", ".deadheat-site")  # the files of the last board in this folder
 RUN_NAVIGATION = (
@@ -70,9 +75,9 @@ class BoardFolder:
     png: Png | None = None
     bootstrap: Callable[[str], Bootstrap] = Bootstrap.unknown
     repeat: str = ""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    raced: dict[str, tuple[EditionPart, list[Meeting]]] = field(default_factory=dict)  # by run
     parts: dict[str, list[EditionPart]] = field(default_factory=dict)  # by edition
-    cards: dict[Pair, tuple[Entry, str]] = field(default_factory=dict)
+    cards: dict[Pair, tuple[PartRun, str]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     editions: list[Edition] = field(default_factory=list)  # the newest first, once finished
 
@@ -94,22 +99,20 @@ class BoardFolder:
 
     def add(self, store: Store, run_id: str, edition: str = NEWEST) -> None:
         """Write the page of a run of an edition, and keep what the other pages need."""
-        if run_id in self.entries:
+        if run_id in self.raced:
             return
-        run = read_run(store, run_id)
-        view = with_defects(store, load_view_of(run, whole=True))
-        self.parts.setdefault(edition, []).append(part_of(view, run.contenders))
-        analysis = analyze(view)
-        levels = levels_of(view)
-        entry = entry_of(view, levels)
-        self.entries[run_id] = entry
+        stored = read_run(store, run_id)
+        view = with_defects(store, load_view_of(stored, whole=True))
+        part, analysis, levels = part_of(view, stored.contenders), analyze(view), met_levels(view)
+        run = part.run
+        self.parts.setdefault(edition, []).append(part)
+        self.raced[run_id] = part, meetings_of(run, levels)
         image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
-        self._write(run_file(run_id), _run_page(view, analysis, entry, image))
+        self._write(run_file(run_id), _run_page(view, analysis, run, image))
         # The card of a pair is that of its first meeting in `finish`: drawing all takes long.
-        main = entry.run.level
         levels.sort(
             key=lambda met: (
-                Level(met[0].workload, met[1].connections) != main,
+                Level(met[0].workload, met[1].connections) != run.main,
                 met[0].workload != view.workload,
                 met[1].connections,
             )
@@ -118,13 +121,11 @@ class BoardFolder:
         for each, _, pairs in levels:
             for pair in pairs:
                 names = _pair((pair.first.contender.name, pair.second.contender.name))
-                known, _ = self.cards.get(names, (entry, ""))
-                if names in drawn or (
-                    known is not entry and known.run.started_at >= view.started_at
-                ):
+                known, _ = self.cards.get(names, (run, ""))
+                if names in drawn or (known is not run and known.started_at >= run.started_at):
                     continue
                 drawn.add(names)
-                self.cards[names] = (entry, draw_versus(each, pair))
+                self.cards[names] = (run, draw_versus(each, pair))
 
     def finish(self) -> Edition:
         """Write the other pages, and the list of all files; returns the newest edition.
@@ -133,17 +134,15 @@ class BoardFolder:
         """
         self.editions = self._editions()
         edition, *earlier = self.editions
-        entries = sorted(self.entries.values(), key=lambda e: e.run.started_at, reverse=True)
+        raced = sorted(self.raced.values(), key=lambda of: of[0].run.started_at, reverse=True)
         servers: defaultdict[str, list[Figures]] = defaultdict(list)
         meetings: defaultdict[Pair, list[Meeting]] = defaultdict(list)
-        for entry in entries:
-            for figures in entry.figures:
-                servers[figures.name].append(figures)
-            # The main level first: the card shows it.
-            for meeting in sorted(
-                entry.meetings,
-                key=lambda m: (m.level != entry.run.level, m.level.workload != HELLO, m.level),
-            ):
+        for part, of_run in raced:
+            for level in part.levels:
+                for name, figures in level.cells.items():
+                    if figures.trials:
+                        servers[name].append(figures)
+            for meeting in of_run:
                 meetings[_pair(meeting.names)].append(meeting)
         for pair, of_pair in meetings.items():
             self._comparison(pair, of_pair)
@@ -262,10 +261,10 @@ def _pair(names: Pair) -> Pair:
     return first, second
 
 
-def _run_page(view: RunView, analysis: Analysis, entry: Entry, image: str | None) -> str:
+def _run_page(view: RunView, analysis: Analysis, run: PartRun, image: str | None) -> str:
     """The report as one page, with a link to the index."""
     html = report_page.write(view, analysis, Source.elsewhere())
-    tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}", image)
+    tags = preview_tags(run.answer, f"{run.protocol}, {text(run.machine)}", image)
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1
     )

@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 
 from deadheat.cluster.result import pair_run
+from deadheat.foreign_text import one_line
 from deadheat.host.doctor import host_key
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Standing, analyze
+from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.footprint import memory_meaning
+from deadheat.report.formats.tables import of_leader, rank
 from deadheat.report.model.evidence import RawOutput
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
@@ -46,10 +49,19 @@ class FailedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class CellFigures:
-    """One contender at one level of one run. `reason` says why it has no rank there."""
+class Figures:
+    """One contender at one level of one run. `reason` says why it has no rank there; `rank` and
+    `of_fastest` are texts as the report has them.
+    """
 
+    run: "PartRun"
+    level: Level
+    version: str | None
+    rank: str
+    of_fastest: str
     rate_per_s: float | None
+    slowest_per_s: float | None
+    fastest_per_s: float | None
     p99_us: float | None
     cpu_us: float | None
     memory_bytes: int | None
@@ -96,6 +108,8 @@ class PartRun:
     margin: float
     confidence: float
     memory: str | None  # what its figures of memory contain
+    answer: str  # that of its main level
+    main: Level | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +121,12 @@ class PartLevel:
 
     level: Level
     request: str
+    served: bool  # whether any trial has a rate
     ranking: Ranking | None
     sliced: SlicedLevel | None
     controls: frozenset[str]
     limited: frozenset[str]
-    cells: Mapping[str, CellFigures]
+    cells: Mapping[str, Figures]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +137,14 @@ class EditionPart:
     levels: tuple[PartLevel, ...]
     servers: Mapping[str, ServerFacts]
 
+    @property
+    def served(self) -> tuple[PartLevel, ...]:
+        return tuple(each for each in self.levels if each.served)
+
 
 @dataclass(frozen=True, slots=True)
 class BoardLevel:
-    """One column: the ranking over all parts, and each cell with the run that it is of.
+    """One column: the ranking over all parts, and each cell.
 
     `estimate` is the model behind the ranking, of the `names`; None where trials are not slices.
     """
@@ -135,7 +154,7 @@ class BoardLevel:
     names: tuple[str, ...]
     estimate: EffectEstimate | None
     controls: frozenset[str]
-    cells: Mapping[str, tuple[CellFigures, PartRun]]
+    cells: Mapping[str, Figures]
     reasons: Mapping[str, str]
 
 
@@ -173,58 +192,67 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
     """What the board keeps of a run; `contenders` are its rows."""
     server = next((host for host in view.hosts if host.role == "server"), None)
     machine = wording.machine(server.fingerprint) if server else "unknown machine"
-    keep_alive = getattr(view.protocol, "keep_alive", True)
     key = f"{host_key(server.fingerprint) if server else machine}, {view.server_cpus} server CPUs"
+    analysis = analyze(view)
+    main = analysis.main if analysis.levels else None
+    of = f"{one_line(view.workload)}: " if len(view.workloads) > 1 else ""
     run = PartRun(
         run_id=view.run_id,
         started_at=view.started_at,
         machine=machine,
-        key=key if keep_alive else f"{key}, without keep-alive",
+        key=key if view.protocol.keep_alive else f"{key}, without keep-alive",
         protocol=view.protocol.name,
         command=view.command,
         margin=view.margin,
         confidence=view.confidence,
         memory=memory_meaning(view),
+        answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
+        main=Level(view.workload, main.connections) if main else None,
     )
     rows = {parts_of(row.name)[0]: row for row in reversed(contenders)}  # the first transport's
-    views = view.by_workload
+    raced = [(each.workload, row) for each in view.by_workload for row in each.contenders]
     raw: dict[str, dict[str, RawOutput]] = {}
-    for each in views:
-        for contender in each.contenders:
-            if contender.raw_output is not None:
-                raw.setdefault(contender.name, {})[each.workload] = contender.raw_output
+    for workload, contender in raced:
+        if contender.raw_output is not None:
+            raw.setdefault(contender.name, {})[workload] = contender.raw_output
     facts: dict[str, ServerFacts] = {}
-    for each in views:
-        for contender in each.contenders:
-            name = contender.name
-            if name not in facts:
-                facts[name] = _facts(contender, rows[name], raw.get(name, {}))
-    return EditionPart(run, tuple(level for each in views for level in _levels(each)), facts)
+    for _, contender in raced:
+        name = contender.name
+        facts.setdefault(name, _facts(contender, rows[name], raw.get(name, {})))
+    levels = tuple(level for each in view.by_workload for level in _levels(each, run))
+    return EditionPart(run, levels, facts)
 
 
-def _levels(view: RunView) -> Iterable[PartLevel]:
-    analysis = analyze(view)
+def _levels(view: RunView, run: PartRun) -> Iterable[PartLevel]:
     request = str([each.model_dump(mode="json") for each in view.protocol.workloads])
-    for level in analysis.levels:
-        if not level.served:
-            continue
+    for level in analyze(view).levels:
+        at = Level(view.workload, level.connections)
         yield PartLevel(
-            level=Level(view.workload, level.connections),
+            level=at,
             request=request,
+            served=level.served,
             ranking=level.ranking,
             sliced=view.sliced.get(level.connections),
             controls=frozenset(control.name for control in view.controls),
             limited=frozenset(view.client_gates.get(level.connections, {})),
-            cells={standing.contender.name: _cell(view, standing) for standing in level.standings},
+            cells={each.contender.name: _figures(view, run, at, each) for each in level.standings},
         )
 
 
-def _cell(view: RunView, standing: Standing) -> CellFigures:
+def _figures(view: RunView, run: PartRun, level: Level, standing: Standing) -> Figures:
     cell, reason = standing.cell, standing.reason
+    slowest, fastest = cell.spread_per_s or (None, None)
     if not cell.trials and standing.contender.fault:
         reason = standing.contender.fault
-    return CellFigures(
+    return Figures(
+        run=run,
+        level=level,
+        version=standing.contender.version,
+        rank=rank(standing),
+        of_fastest=of_leader(standing),
         rate_per_s=cell.rate_per_s(view.aggregate),
+        slowest_per_s=slowest,
+        fastest_per_s=fastest,
         p99_us=cell.service["p99"],
         cpu_us=cell.server_cpu_us_per_request,
         memory_bytes=cell.memory_peak_bytes,
@@ -289,7 +317,7 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
 
     Raises ValueError without a part that has a level.
     """
-    ordered = sorted((part for part in parts if part.levels), key=lambda p: p.run.started_at)
+    ordered = sorted((part for part in parts if part.served), key=lambda p: p.run.started_at)
     if not ordered:
         raise ValueError(f"{name}: no run has a level with a rate")
     newest, left_out = ordered[-1], {}
@@ -315,7 +343,7 @@ def _columns(parts: Sequence[EditionPart]) -> list[Level]:
     counts: Counter[Level] = Counter()
     order: dict[str, int] = {}
     for part in parts:
-        for each in part.levels:
+        for each in part.served:
             counts[each.level] += sum(figures.trials > 0 for figures in each.cells.values())
             order.setdefault(each.level.workload, len(order))
     best: dict[str, Level] = {}
@@ -327,10 +355,10 @@ def _columns(parts: Sequence[EditionPart]) -> list[Level]:
 def _board_level(
     level: Level, parts: Sequence[EditionPart], servers: Mapping[str, ServerFacts]
 ) -> BoardLevel:
-    having = [(part, each) for part in parts for each in part.levels if each.level == level]
+    having = [(part, each) for part in parts for each in part.served if each.level == level]
     request = having[-1][1].request
     having = [(part, each) for part, each in having if each.request == request]
-    cells: dict[str, tuple[CellFigures, PartRun]] = {}
+    cells: dict[str, Figures] = {}
     stale: list[frozenset[str]] = []
     for part, each in having:
         old = frozenset(
@@ -343,10 +371,10 @@ def _board_level(
             if part.run.memory != having[-1][0].run.memory:  # of another meaning
                 figures = replace(figures, memory_bytes=None)
             known = cells.get(name)
-            if known is None or figures.valid or not known[0].valid:
-                cells[name] = (figures, part.run)
+            if known is None or figures.valid or not known.valid:
+                cells[name] = figures
     controls = frozenset(name for _, each in having for name in each.controls)
-    reasons = {name: figures.reason for name, (figures, _) in cells.items() if figures.reason}
+    reasons = {name: figures.reason for name, figures in cells.items() if figures.reason}
     if len(having) == 1 and not any(stale):
         _, only = having[0]
         sliced = only.sliced
@@ -367,7 +395,7 @@ def _linked(
     having: Sequence[tuple[EditionPart, PartLevel]],
     stale: Sequence[frozenset[str]],
     controls: frozenset[str],
-    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    cells: Mapping[str, Figures],
     reasons: dict[str, str],
 ) -> BoardLevel:
     """Several runs of a level as one model. Trials that are not slices take no part in it."""
@@ -425,7 +453,7 @@ def _of_newest(
     level: Level,
     having: Sequence[tuple[EditionPart, PartLevel]],
     controls: frozenset[str],
-    cells: Mapping[str, tuple[CellFigures, PartRun]],
+    cells: Mapping[str, Figures],
     reasons: dict[str, str],
 ) -> BoardLevel:
     """Whole trials of several runs have no common model: the newest ranking counts alone."""
@@ -440,11 +468,7 @@ def _of_newest(
 
 
 def _ranking(
-    fit: HostPairFit,
-    names: Sequence[str],
-    controls: Collection[str],
-    run: PartRun,
-    share: float,
+    fit: HostPairFit, names: Sequence[str], controls: Collection[str], run: PartRun, share: float
 ) -> Ranking:
     return rank_over_host_pairs(
         fit,

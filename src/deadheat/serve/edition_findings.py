@@ -1,17 +1,24 @@
-"""What an edition says: changes since an older one, outdated versions, what it separates."""
+"""What an edition says: changes since an older one, outdated versions, what it separates, and who
+met whom in a run.
+"""
 
+import itertools
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from deadheat import numbers
 from deadheat.cluster.parts import BoardState, Spread
-from deadheat.serve.edition import BoardLevel, Edition, EditionPart, ServerFacts
+from deadheat.report.findings.analysis import LevelAnalysis, analyze
+from deadheat.report.findings.versus import Versus, versus
+from deadheat.report.model.view import RunView
+from deadheat.serve.edition import BoardLevel, Edition, EditionPart, PartRun, ServerFacts
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.change import UnpairedChange, relative_changes
 from deadheat.stats.ranking.decision import Verdict
-from deadheat.workload import Level
+from deadheat.workload import HELLO, Level
 
 
 def changes(before: Edition, after: Edition) -> dict[Level, dict[str, UnpairedChange]]:
@@ -121,4 +128,68 @@ def share_text(share: float) -> str:
         else f"{percent:.1f}"
         if percent >= 1
         else f"{percent:.2f}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two contenders at one level of a run, with the verdict."""
+
+    run: PartRun
+    level: Level
+    names: tuple[str, str]  # the one with the higher rate first
+    headline: str
+    detail: str
+    rates_per_s: tuple[float | None, float | None]
+    p99_us: tuple[float | None, float | None]
+
+
+MetLevel = tuple[RunView, LevelAnalysis, list[Versus]]
+
+
+def met_levels(view: RunView) -> list[MetLevel]:
+    """Every level of a run with the view of its workload, and the pairs that have a page."""
+    return [
+        (each, level, _pairs_of(level))
+        for each in view.by_workload
+        for level in analyze(each).levels
+    ]
+
+
+def _pairs_of(level: LevelAnalysis) -> list[Versus]:
+    """The pairs of a level that have a page: neighbors in its order, and servers of one language.
+
+    All pairs would be n squared, and nobody asks about most of them.
+    """
+    names = [standing.contender.name for standing in level.ranked]
+    pairs = dict.fromkeys(itertools.pairwise(names))
+    by_language: dict[str, list[str]] = {}
+    for standing in level.ranked:
+        if language := standing.contender.language:
+            by_language.setdefault(language, []).append(standing.contender.name)
+    for several in by_language.values():
+        pairs |= dict.fromkeys(itertools.combinations(several, 2))
+    return [versus(level, a, b) for a, b in pairs]
+
+
+def meetings_of(run: PartRun, levels: Sequence[MetLevel]) -> list[Meeting]:
+    """Those of a run, the main level first: a card shows it."""
+    meetings = [
+        Meeting(
+            run=run,
+            level=Level(view.workload, pair.connections),
+            names=(pair.first.contender.name, pair.second.contender.name),
+            headline=pair.headline,
+            detail=pair.detail,
+            rates_per_s=(
+                pair.first.cell.rate_per_s(view.aggregate),
+                pair.second.cell.rate_per_s(view.aggregate),
+            ),
+            p99_us=(pair.first.cell.service["p99"], pair.second.cell.service["p99"]),
+        )
+        for view, _, pairs in levels
+        for pair in pairs
+    ]
+    return sorted(
+        meetings, key=lambda met: (met.level != run.main, met.level.workload != HELLO, met.level)
     )

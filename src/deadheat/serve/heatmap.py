@@ -16,22 +16,8 @@ from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
 from deadheat.serve.edition import BoardLevel, Edition
-from deadheat.serve.edition_findings import (
-    changes,
-    outdated,
-    separates_text,
-    share_text,
-    why_not,
-)
-from deadheat.serve.markup import (
-    Html,
-    link,
-    preview_tags,
-    run_file,
-    server_file,
-    server_link,
-    text,
-)
+from deadheat.serve.edition_findings import changes, outdated, separates_text, share_text, why_not
+from deadheat.serve.markup import Html, link, preview_tags, run_file, server_file, server_link, text
 from deadheat.serve.servers import anchor
 from deadheat.stats.ranking.ranks import Pair, Ranking, Row, dead_heats
 from deadheat.workload import Level
@@ -172,9 +158,7 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
         choice("language", "language", [("", "all"), *((each, each) for each in languages)]),
         choice("kind", "kind", [("", "all"), *((each, each) for each in kinds)]),
         choice(
-            "versions",
-            "versions",
-            [("", "all"), ("current", "current"), ("outdated", "outdated")],
+            "versions", "versions", [("", "all"), ("current", "current"), ("outdated", "outdated")]
         ),
         choice("of", "figures of", [(each, each) for each in workloads]),
     ]
@@ -302,8 +286,7 @@ def _braces(level: BoardLevel) -> dict[str, str]:
 def figure_values(edition: Edition, name: str, level: BoardLevel) -> dict[str, float | None]:
     """The other figures of a server at a level, in the units of the table."""
     facts = edition.servers[name]
-    cell = level.cells.get(name)
-    figures = cell[0] if cell else None
+    figures = level.cells.get(name)
     memory = figures.memory_bytes if figures else None
     p99_us = figures.p99_us if figures else None
     return {
@@ -381,7 +364,7 @@ def _column(
         if name not in level.cells:
             column.append(None)
             continue
-        figures, run = level.cells[name]
+        figures = level.cells[name]
         place, row = rows.get(name, (0, None))
         column.append(
             [
@@ -395,7 +378,7 @@ def _column(
                 [figures.valid, figures.trials],
                 None if row else one_line(why_not(level, name), 200),
                 [[each.code, each.trials, one_line(each.advice, 160)] for each in figures.checks],
-                runs[run.run_id],
+                runs[figures.run.run_id],
                 [
                     _verdict(ranking.neighbors[at], name, places)
                     for at in (place - 1, place)

@@ -18,13 +18,7 @@ from deadheat.protocol import Settle
 from deadheat.report.formats import page as report_page
 from deadheat.serve.document import BOARD, PackedDocument, document_of
 from deadheat.store import Store
-from deadheat.store.listing import (
-    RunProgress,
-    RunSummary,
-    run_progress,
-    run_summaries,
-    run_summary,
-)
+from deadheat.store.listing import RunProgress, RunSummary, run_progress, run_summaries, run_summary
 
 INTERVAL_S = 2.0
 CACHED_MAX = 8  # documents
@@ -154,12 +148,7 @@ def _progress(store_path: Path, run_id: str) -> tuple[RunSummary, str | None]:
 
 
 def _event(run: RunSummary, left: str | None, cpu_ms: float) -> str:
-    values = {
-        "state": run.state,
-        "trials": run.trials,
-        "left": left,
-        "document_cpu_ms": cpu_ms,
-    }
+    values = {"state": run.state, "trials": run.trials, "left": left, "document_cpu_ms": cpu_ms}
     return f"data: {json.dumps(values)}\n\n"
 
 

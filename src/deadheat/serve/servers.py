@@ -15,8 +15,8 @@ from deadheat.foreign_text import one_line, printable
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import wording
 from deadheat.report.model.evidence import raw_text
-from deadheat.serve.edition import ServerFacts
-from deadheat.serve.entries import Figures, Meeting
+from deadheat.serve.edition import Figures, ServerFacts
+from deadheat.serve.edition_findings import Meeting
 from deadheat.serve.markup import (
     Html,
     NumberCell,

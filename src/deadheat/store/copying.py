@@ -112,10 +112,7 @@ def _changed(
 
 
 def _numbered(
-    target: sqlite3.Connection,
-    table: str,
-    rows: Iterator[dict[str, Any]],
-    ids: dict[int, int],
+    target: sqlite3.Connection, table: str, rows: Iterator[dict[str, Any]], ids: dict[int, int]
 ) -> Iterator[dict[str, Any]]:
     """The rows with ids that are free in `target`; notes the new ones by the old ones in `ids`.
 

@@ -250,6 +250,8 @@ class Explained:
     """System calls per request by name, the most first; null if they were not counted."""
     threads: tuple[ThreadGroup, ...] = ()
     """Those that ran most come first."""
+    allocated_bytes: Known = None
+    """Of the heap, per request, as its garbage collector traced it; null if it did not."""
     backlog: int | None = None
     """The longest backlog of its listening sockets."""
     left_out: tuple[str, ...] = ()

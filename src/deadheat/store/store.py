@@ -93,12 +93,7 @@ class Store:
             updated = connection.execute(
                 "UPDATE run SET state = 'running', ended_at = NULL, writer = ?, conclusion = ?"
                 " WHERE id = ? AND writer = ?",
-                (
-                    json.dumps(Writer.this_process().to_json()),
-                    conclusion.to_text(),
-                    run_id,
-                    writer,
-                ),
+                (json.dumps(Writer.this_process().to_json()), conclusion.to_text(), run_id, writer),
             )
         if updated.rowcount != 1:
             raise StoreError(f"run {run_id} has just been resumed by another process")

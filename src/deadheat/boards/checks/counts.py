@@ -4,7 +4,7 @@ import statistics
 from itertools import pairwise
 
 from deadheat.boards.model import LiveBoard, Measurement, Table
-from deadheat.boards.readings import ROWS_MAX, BoardFinding, Figure, finding_of, rounded
+from deadheat.boards.readings import BoardFinding, Figure, finding_of, rounded
 
 FAILED_SHARE = 1e-3
 EXPECTED_MIN = 1e-9  # requests
@@ -27,9 +27,7 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
         "failures",
         board,
         table,
-        fires=bool(failing),
         judged=len(rows),
-        found=len(failing),
         values={"largest_share": rounded(max(map(failed_share, rows)))},
         rows=[
             {
@@ -40,7 +38,7 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "neither": in_neither(row),
                 "share": rounded(share),
             }
-            for share, row in failing[:ROWS_MAX]
+            for share, row in failing
         ],
     )
 
@@ -82,7 +80,6 @@ def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
         table,
         fires=off != 1 or bool(rows),
         judged=len(factors),
-        found=len(rows),
         values={"off": rounded(off), "duration_s": duration_s},
         rows=[
             {
@@ -91,7 +88,7 @@ def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "counted_per_s": rounded(row.rate_per_s * factors[row.entry]),
                 "factor": rounded(factors[row.entry]),
             }
-            for row in rows[:ROWS_MAX]
+            for row in rows
         ],
     )
 
@@ -113,11 +110,9 @@ def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
         "equal_percentiles",
         board,
         table,
-        fires=bool(equal),
         judged=len(rows),
-        found=len(equal),
         values={"whole_profile": "yes" if len(equal) >= EQUAL_SHARE * len(rows) else "no"},
-        rows=[_latencies(row) for row in equal[:ROWS_MAX]],
+        rows=[_latencies(row) for row in equal],
     )
 
 
@@ -131,11 +126,9 @@ def falling_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
         "falling_percentiles",
         board,
         table,
-        fires=bool(falling),
         judged=len(rows),
-        found=len(falling),
         values={},
-        rows=[_latencies(row) for row in falling[:ROWS_MAX]],
+        rows=[_latencies(row) for row in falling],
     )
 
 
@@ -157,9 +150,7 @@ def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
         "unreadable",
         board,
         table,
-        fires=bool(unusable),
         judged=len(rows),
-        found=len(unusable),
         values={},
         rows=[
             {
@@ -168,7 +159,7 @@ def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
                 "rate_per_s": rounded(row.rate_per_s),
                 "text": ", ".join(row.unreadable) or "no rate",
             }
-            for row in unusable[:ROWS_MAX]
+            for row in unusable
         ],
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deadheat.boards.model import LiveBoard, Measurement, Table
-from deadheat.boards.readings import ROWS_MAX, BoardFinding, RatePicture, finding_of, rounded
+from deadheat.boards.readings import BoardFinding, RatePicture, finding_of, rounded
 from deadheat.stats.distributions import Floats
 
 # Requests under way, as connections / (rate x latency), that a whole profile and a row may have.
@@ -51,7 +51,6 @@ def little(board: LiveBoard, table: Table) -> BoardFinding | None:
         table,
         fires=off > 1 or bool(beyond),
         judged=len(known),
-        found=len(beyond),
         values={
             "basis": "mean" if by_mean else "median",
             "median_ratio": rounded(center),
@@ -73,7 +72,7 @@ def little(board: LiveBoard, table: Table) -> BoardFinding | None:
                 if ratio / off < low
                 else "connections were idle, or the latency leaves something out",
             }
-            for _, row, ratio in beyond[:ROWS_MAX]
+            for _, row, ratio in beyond
         ],
     )
 
@@ -100,9 +99,7 @@ def plateau(board: LiveBoard, table: Table) -> BoardFinding | None:
         "plateau",
         board,
         table,
-        fires=fires,
         judged=len(rates),
-        found=count if fires else 0,
         values={
             "low_per_s": rounded(low),
             "high_per_s": rounded(high),
@@ -110,11 +107,7 @@ def plateau(board: LiveBoard, table: Table) -> BoardFinding | None:
             "expected": rounded(expected, 2),
             "above": int((rates > high).sum()),
         },
-        rows=[
-            {"entry": row.entry, "rate_per_s": rounded(row.rate_per_s)} for row in rows[:ROWS_MAX]
-        ]
-        if fires
-        else [],
+        rows=[{"entry": row.entry, "rate_per_s": rounded(row.rate_per_s)} for row in rows if fires],
     )
 
 
@@ -167,9 +160,7 @@ def idle_cpus(board: LiveBoard, table: Table) -> BoardFinding | None:
         "idle_cpus",
         board,
         table,
-        fires=bool(idle),
         judged=len(faster),
-        found=len(idle),
         values={"cpus": rounded(cpus), "cpus_known": "yes" if board.cpus else "no"},
         rows=_cpu_rows(sorted(idle, key=lambda row: (row.cpus_used or 0, row.entry))),
     )
@@ -185,9 +176,7 @@ def too_many_cpus(board: LiveBoard, table: Table) -> BoardFinding | None:
         "too_many_cpus",
         board,
         table,
-        fires=bool(over),
         judged=len(rows),
-        found=len(over),
         values={"cpus": board.cpus, "most": rounded(max(row.cpus_used or 0 for row in rows))},
         rows=_cpu_rows(sorted(over, key=lambda row: (-(row.cpus_used or 0), row.entry))),
     )
@@ -205,5 +194,5 @@ def _cpu_rows(rows: Sequence[Measurement]) -> list[dict[str, float | int | str |
             "rate_per_s": rounded(row.rate_per_s),
             "cpus": rounded(row.cpus_used or 0.0),
         }
-        for row in rows[:ROWS_MAX]
+        for row in rows
     ]

@@ -8,9 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import (
-    Any,
-)
+from typing import Any
 
 from .escaped import kill_all, tags
 from .kernel import (

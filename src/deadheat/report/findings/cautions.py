@@ -349,10 +349,12 @@ def _level_cautions(view: RunView) -> Iterator[Caution]:
             if unsettled:
                 detail += f", and after {count(unsettled, 'start')} it never settled"
             excluded.append(Affected(name, detail))
-        for name, gap in zip(level.names, level.fit.witness_gap, strict=True):
+        fit = level.fit
+        for name, gap, taken in zip(level.names, fit.witness_gap, fit.without_slices, strict=True):
             if gap:
                 moved = signed_percent(math.expm1(gap))
                 detail = f"under steady load before the race its rate was {moved} beside the others"
+                detail += ", which is the rate shown, because it pauses" if taken else ""
                 witnesses.append(Affected(name, detail))
         for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
             if gap:

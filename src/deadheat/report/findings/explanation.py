@@ -360,6 +360,18 @@ def slowed_text(view: RunView) -> str | None:
     )
 
 
+def traced_text(view: RunView) -> str | None:
+    """Where the allocated bytes come from; None if none were counted."""
+    if all(
+        not each.explained or each.explained.allocated_bytes is None for each in explained(view)
+    ):
+        return None
+    return (
+        "allocated bytes are of the heap of Go, the JVM and Node.js, from the traces of their "
+        "garbage collectors in a load of their own: no time comes from it"
+    )
+
+
 def left_out(view: RunView) -> tuple[str, ...]:
     """What was not counted, once for all contenders that lack it alike."""
     by_text: defaultdict[str, list[str]] = defaultdict(list)

@@ -17,6 +17,7 @@ from deadheat.report.findings.explanation import (
     slowed_text,
     threads_text,
     time_of,
+    traced_text,
 )
 from deadheat.report.findings.points import Point
 from deadheat.report.formats import document as to
@@ -25,6 +26,7 @@ from deadheat.report.model.view import ContenderView, RunView
 
 TITLE = "What a request takes"
 GAPS_MAX = 6
+ALLOCATED = "bytes\nallocated"
 COUNTS = {  # of `PerRequest`: the header and the group of a column
     "voluntary_switches": ("switches\nvoluntary", "switches"),
     "involuntary_switches": ("switches\ninvoluntary", "switches"),
@@ -54,7 +56,11 @@ def explanation_columns(view: RunView) -> list[Column]:
     def calls(kind: str) -> Callable[[ContenderView], str]:
         return lambda row: _count(calls_of(row, kind))
 
-    return [
+    def allocated(row: ContenderView) -> str:
+        size = row.explained.allocated_bytes if row.explained is not None else None
+        return numbers.NONE if size is None else f"{size:,.0f}"
+
+    columns = [
         column(rows, "server", lambda row: one_line(row.name, NAME_MAX), False),
         column(rows, "CPU\nµs", time(slice(2))),
         column(rows, "user\nµs", time(slice(1))),
@@ -65,7 +71,9 @@ def explanation_columns(view: RunView) -> list[Column]:
             column(rows, header, count(name), group=group)
             for name, (header, group) in COUNTS.items()
         ),
+        column(rows, ALLOCATED, allocated, group="packets"),
     ]
+    return [c for c in columns if c.header != ALLOCATED or {*c.cells} != {numbers.NONE}]
 
 
 def explanation_points(view: RunView) -> Iterator[Point]:
@@ -93,8 +101,7 @@ def explanation_details(view: RunView) -> Iterator[str]:
         for what, text in texts.items():
             if text is not None:
                 yield f"{one_line(contender.name)}: {what}: {text}"
-    if (slowed := slowed_text(view)) is not None:
-        yield slowed
+    yield from filter(None, (slowed_text(view), traced_text(view)))
 
 
 def explanation_part(view: RunView) -> to.ExplanationPart | None:

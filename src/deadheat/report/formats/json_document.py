@@ -43,10 +43,7 @@ Made = TypeVar("Made", bound=to.Part)
 
 
 def write(
-    view: RunView,
-    analysis: Analysis,
-    indent: Literal[2] | None = 2,
-    source: Source | None = None,
+    view: RunView, analysis: Analysis, indent: Literal[2] | None = 2, source: Source | None = None
 ) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output.
 

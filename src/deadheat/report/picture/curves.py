@@ -19,7 +19,7 @@ from deadheat.host import HostError, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.explanation import contenders_of
-from deadheat.report.model.view import Cell, RunView
+from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.report.picture import svg
 from deadheat.report.picture.svg import with_footer
 
@@ -278,8 +278,9 @@ def draw_flame(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -
         path = Path(folder) / "stacks"
         lines = [f"{stack} {samples}\n" for stack, samples in sorted(chosen.stacks.items())]
         path.write_text("".join(lines), encoding="utf-8")
-        title = f"{chosen.name}: CPU samples under load, run {view.run_id}"
-        command = [INFERNO, "--title", title, "--hash", "--nametype", "Function:", str(path)]
+        words = [f"--title={chosen.name}: where its CPU time goes under load, run {view.run_id}"]
+        words += [f"--subtitle={_flame_legend(chosen)}", "--nametype=Function:"]
+        command = [INFERNO, *words, "--colors=java", "--hash", str(path)]
         try:
             drawn = host.run(ProcessSpec(command), DRAW_S)
         except HostError as error:
@@ -289,3 +290,12 @@ def draw_flame(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -
     if drawn.exit_code != 0:
         raise DeadheatError(f"--picture flame: {INFERNO} failed: {drawn.stderr.strip()[-200:]}")
     return drawn.stdout
+
+
+def _flame_legend(contender: ContenderView) -> str:
+    total = sum(contender.stacks.values())
+    unknown = sum(n for stack, n in contender.stacks.items() if stack.endswith(";[unknown]"))
+    return (
+        f"width: share of {numbers.count(total, 'sample')}; orange: the kernel; "
+        f"without a name: {numbers.percent(unknown / total)}"
+    )

@@ -17,16 +17,7 @@ from deadheat.stats.distributions import Floats
 Indices = npt.NDArray[np.int64]
 
 
-ARRAYS = (
-    "log_rate",
-    "contender",
-    "instance",
-    "block",
-    "round",
-    "time_s",
-    "weight",
-    "witness",
-)
+ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "weight", "witness")
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,7 @@ class Reading:
     `drift_error` are the fitted change over the stretch and the half-width of its interval, as
     fractions of the rate (NaN: too few windows). `kind` compares the rate with that before the
     stretch: flat, warm-up (it rose), slowdown (it fell), none (not steady).
-    `caution` says what noise may hide.
+    `caution` says what noise may hide, `pauses` whether the server paused.
     """
 
     verdict: WarmVerdict
@@ -272,6 +272,7 @@ class Reading:
     drift: float = math.nan
     drift_error: float = math.nan
     caution: str | None = None
+    pauses: bool = False
 
     @property
     def steady(self) -> bool:
@@ -280,7 +281,8 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What the contender's earlier instances showed: the slowest to warm, and the rate once warm.
+    """What the contender's earlier instances showed: the slowest to warm, the rate once warm, and
+    whether one paused.
 
     The rate is the upper quartile: the fastest of up to four instances, since one of them may have
     been stopped in front of its last compiler tier; of more, one that does not grow with their
@@ -289,6 +291,7 @@ class Earlier:
 
     requests_needed: float
     rate_per_s: float
+    pauses: bool = False
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> Self | None:
@@ -300,4 +303,5 @@ class Earlier:
         return cls(
             max(reading.requests_needed for reading in steady),
             float(np.quantile(rates, RATE_QUANTILE, method="higher")),
+            any(reading.pauses for reading in steady),
         )
