@@ -2,12 +2,14 @@
 """Client CPU per request of deadheat-load beside wrk, ab, h2load and what else is installed.
 
     python bench/engine.py [--pairs 7] [--scene kept-1000]... [--seconds 2] [-o FILE]
+    python bench/engine.py --scene tls-closed-1 -o FILE   # into the file, beside its other scenes
     python bench/engine.py --show FILE
 
 Each sample starts a fresh null server on one core and one generator on another. The cost is the
 generator's whole rusage, its start, preflight and report included, over the responses that the
 server counted. Generators take turns in an order that rotates from round to round, and every
-figure judged is the median over rounds of a ratio within a round: no absolute time is.
+figure judged is the median over rounds of a ratio within a round: no absolute time is. A connection
+per request over TLS makes a full handshake each, so its scene also has handshakes per second.
 """
 
 import argparse
@@ -34,6 +36,7 @@ TARGETS = {
     "tls-kept-100": {"wrk": 0.80},
     "tls-http2-100x1": {"h2load": 0.65},
     "tls-http2-100x10": {"h2load": 0.85},
+    "tls-closed-1": {"s_time": 1.00},
 }
 
 
@@ -57,9 +60,18 @@ def main() -> int:
         print(f"not installed, left out: {', '.join(missing)}", file=sys.stderr)
     results = [measure(scene, generators, args.pairs, cores) for scene in scenes]
     if args.output:
-        command = " ".join(["python", *sys.argv])
-        args.output.write_text(json.dumps({"command": command, "scenes": results}) + "\n")
+        store(args.output, results)
     return show(results)
+
+
+def store(path: Path, results: list[dict[str, Any]]) -> None:
+    """Writes the scenes, in the place of those of their names, beside the file's others.
+
+    Each has its command. That of the whole file is of scenes that an earlier version measured.
+    """
+    document = json.loads(path.read_text()) if path.exists() else {"scenes": []}
+    by_name = {scene["scene"]: scene for scene in (*document["scenes"], *results)}
+    path.write_text(json.dumps({**document, "scenes": [*by_name.values()]}) + "\n")
 
 
 def arguments() -> argparse.Namespace:
@@ -79,18 +91,21 @@ def measure(
     scene: Scene, generators: list[Generator], rounds: int, cores: list[int]
 ) -> dict[str, Any]:
     """The cost of each generator in each round, microseconds, and what follows from it."""
-    generators = [g for g in generators if g.closes or scene.kind != "closed"]
-    generators = [g for g in generators if g.http2 or scene.kind != "http2"]
+    generators = [generator for generator in generators if scene.takes(generator)]
     cost_us: dict[str, list[float]] = {generator.name: [] for generator in generators}
+    per_s: dict[str, list[float]] = {generator.name: [] for generator in generators}
     for turn in range(rounds):
         shift = turn % len(generators)
         for generator in generators[shift:] + generators[:shift]:
             taken = sample(scene, generator, client_core=cores[-1], server_core=cores[0])
             cost_us[generator.name].append(taken.cpu_us_per_response)
+            per_s[generator.name].append(taken.per_s)
             print(f"{scene} {turn + 1}/{rounds} {generator.name}: {taken}", file=sys.stderr)
     return {
+        "command": " ".join(["python", *sys.argv]),
         "scene": str(scene),
         "cpu_us_per_response": cost_us,
+        **({"handshakes_per_s": per_s} if scene.tls and scene.kind == "closed" else {}),
         "checks": [check(cost_us, *target) for target in TARGETS[scene.name].items()],
     }
 
@@ -111,12 +126,17 @@ def show(results: list[dict[str, Any]]) -> int:
 
 def table(result: dict[str, Any]) -> str:
     cost_us = result["cpu_us_per_response"]
-    base = "wrk" if "wrk" in cost_us else "h2load"
-    lines = [f"{result['scene']:<28}{'us CPU':>10}{f'of {base}':>10}{'(least, most)':>18}"]
+    per_s = result.get("handshakes_per_s", {})
+    base = next(name for name in ("s_time", "wrk", "h2load") if name in cost_us)
+    head = f"{result['scene']:<28}{'us CPU':>10}{f'of {base}':>10}{'(least, most)':>18}"
+    lines = [head + (f"{'handshakes/s':>15}{f'of {base}':>10}" if per_s else "")]
     for name, costs in sorted(cost_us.items(), key=lambda item: median(item[1])):
         of_base = ratios(cost_us, name, base)
         spread = f"({min(of_base):.2f}, {max(of_base):.2f})"
         lines.append(f"  {name:<26}{median(costs):>10.2f}{median(of_base):>10.3f}{spread:>18}")
+        if per_s:
+            of_its = median(ratios(per_s, name, base))
+            lines[-1] += f"{median(per_s[name]):>15,.0f}{of_its:>10.3f}"
     for check in result["checks"]:
         verdict = "PASS" if check["pass"] else "FAIL"
         lines.append(

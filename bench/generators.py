@@ -24,6 +24,8 @@ class Generator:
     """It speaks HTTP/2 without TLS."""
     resident: bool = False
     """It reads requests for slices from its input."""
+    handshakes: bool = False
+    """It makes handshakes on one connection after the other, and nothing else."""
     good_exits: tuple[int, ...] = (0,)
 
     def command(
@@ -80,6 +82,13 @@ def bombardier(connections: int, seconds: int, kind: str, url: str) -> list[str]
     return ["-q", "-c", f"{connections}", "-d", f"{seconds}s", *kept, url]
 
 
+def s_time(connections: int, seconds: int, kind: str, url: str) -> list[str]:
+    # Full handshakes, with the cipher suite and key exchange of the engine, and one request each.
+    same = ["-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256"]
+    address, _, path = url.removeprefix("https://").partition("/")
+    return ["s_time", "-new", *same, "-connect", address, "-www", f"/{path}", "-time", f"{seconds}"]
+
+
 def of_ours(name: str, *options: str) -> Generator:
     # 4: every response was right, and the client was the limit, as it is to be here.
     return Generator(name, engine(), ours(*options), http2=True, resident=True, good_exits=(0, 4))
@@ -100,4 +109,5 @@ GENERATORS = [
     other(h2load, closes=False, http2=True),
     other(oha),
     other(bombardier),
+    Generator("s_time", shutil.which("openssl"), s_time, handshakes=True),
 ]

@@ -7,7 +7,7 @@ Carlo errors, how often any pair of a race is falsely told apart at 5 % over all
 the intervals are. Cases in lockstep also show what `fit_pairs` makes of the same slices, averaged
 by block. `detect` counts true differences found, `looks` a race with five looks and contenders
 that stop as soon as their place is settled, `variances` compares ways to estimate the variance of
-instances, `speed` times the largest fit.
+instances, `transports` has races over http and https, `speed` times the largest fit.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import rank_from_model
 from deadheat.stats.ranking.pairs import fit_pairs
 from deadheat.stats.ranking.ranks import rank
+from tests.report.sliced import TRANSPORT_RACES, race_over_two_transports
 from tests.stats import slice_races
 from tests.stats.slice_races import Field, Machine, Schedule
 
@@ -309,6 +310,22 @@ def print_variances(races: int, pool: ProcessPoolExecutor) -> None:
             print(f"| {count} {kind} | {instances} | {' | '.join(cells)} |", flush=True)
 
 
+def transport_race(name: str, seed: int) -> tuple[bool, float, float]:
+    return race_over_two_transports(name, np.random.default_rng([seed, *name.encode()]))
+
+
+def print_transports(races: int, pool: ProcessPoolExecutor) -> None:
+    """Each server's rate over the second transport beside the first: see `SlicedLevel.both`."""
+    print("| servers | any outside, % | bias, % | half width, % |")
+    print("| --- | --- | --- | --- |")
+    for name in TRANSPORT_RACES:
+        results = pool.map(partial(transport_race, name), range(races), chunksize=8)
+        outside, errors, widths = zip(*results, strict=True)
+        bias, error = 100 * np.mean(errors), 100 * np.std(errors) / math.sqrt(races)
+        width = 100 * statistics.median(widths)
+        print(f"| {name} | {rate(outside)} | {bias:+.2f} ±{error:.2f} | {width:.1f} |", flush=True)
+
+
 def print_speed() -> None:
     field = Field.mixed([0.0] * 24)
     for rounds in (60, 1000):
@@ -325,11 +342,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--races", type=int, default=400, help="races per case")
     parser.add_argument(
-        "cases", nargs="*", help="names of cases, or variances, detect, looks, speed"
+        "cases", nargs="*", help="names of cases, or variances, detect, looks, transports, speed"
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", RuntimeWarning)
-    wanted = arguments.cases or [*cases(), "variances", "detect", "looks", "speed"]
+    wanted = arguments.cases or [*cases(), "variances", "detect", "looks", "transports", "speed"]
     with ProcessPoolExecutor(2) as pool:
         print_cases([name for name in wanted if name in cases()], arguments.races, pool)
         if "detect" in wanted:
@@ -338,6 +355,8 @@ def main() -> None:
             print_variances(arguments.races, pool)
         if "looks" in wanted:
             print_looks(arguments.races, pool)
+        if "transports" in wanted:
+            print_transports(arguments.races, pool)
     if "speed" in wanted:
         print_speed()
 

@@ -17,8 +17,9 @@ SLICE_S = 0.06
 @dataclass(frozen=True)
 class Scene:
     kind: str
-    """`kept`, `closed` (a connection per request), `slices`: connections are kept, and the engine
-    is one resident process that loads for 60 ms at a time; or `http2`."""
+    """`kept`, `closed` (a connection per request; with TLS, a full handshake each), `slices`:
+    connections are kept, and the engine is one resident process that loads for 60 ms at a time; or
+    `http2`."""
     connections: int
     seconds: int
     tls: bool = False
@@ -39,6 +40,12 @@ class Scene:
         streams = f"x{self.streams}" if self.kind == "http2" else ""
         return f"{'tls-' if self.tls else ''}{self.kind}-{self.connections}{streams}"
 
+    def takes(self, generator: Generator) -> bool:
+        """Whether a generator can send this load."""
+        if generator.handshakes:
+            return self.tls and self.kind == "closed" and self.connections == 1
+        return {"closed": generator.closes, "http2": generator.http2}.get(self.kind, True)
+
     def __str__(self) -> str:
         streams = f", {self.streams} streams" if self.kind == "http2" else ""
         tls = ", TLS" if self.tls else ""
@@ -51,13 +58,15 @@ class Sample:
     """User and system time of the generator, from wait4."""
     responses: int
     """By the server's count."""
+    per_s: float
+    """Of them, over the length of the sample."""
 
     @property
     def cpu_us_per_response(self) -> float:
         return self.cpu_s * 1e6 / self.responses
 
     def __str__(self) -> str:
-        return f"{self.cpu_us_per_response:.2f} us, {self.responses} responses"
+        return f"{self.cpu_us_per_response:.2f} us, {self.per_s:,.0f} responses/s"
 
 
 class NullServer:
@@ -93,7 +102,7 @@ def sample(scene: Scene, generator: Generator, *, client_core: int, server_core:
         responses = server.stop()
     if responses == 0:
         raise RuntimeError(f"{generator.name}: the server answered nothing")
-    return Sample(cpu_s, responses)
+    return Sample(cpu_s, responses, responses / scene.seconds)
 
 
 def run(scene: Scene, generator: Generator, core: int, url: str) -> float:

@@ -115,7 +115,7 @@ RACE_VERDICTS: Mapping[str, RaceVerdict] = {
     "noise in TLS": RaceVerdict("tls_broken", TLS),
     "HTTP/2 unasked": RaceVerdict("malformed", ("https",)),
     "other protocol by ALPN": RaceVerdict("tls_alpn|malformed", ("h2",)),
-    "TLS on the port": RaceVerdict("malformed|eof_on_fresh", ("h2c",)),
+    "TLS on the port": RaceVerdict("malformed", ("h2c",)),
     "HTTP/1.1 again": RaceVerdict("malformed", ("h2c",)),
     # What a server may do in HTTP/2.
     "padding and CONTINUATION": RaceVerdict(None),

@@ -32,6 +32,8 @@ const KEPT_WATCH: Duration = Duration::from_millis(20);
 const QUEUE_WATCH: Duration = Duration::from_millis(5);
 /// How a TLS record with an alert begins.
 const TLS_ALERT: &[u8] = &[21, 3];
+/// What servers say of plain HTTP on a port of TLS, in the body or the status line.
+const HTTPS: &[u8] = b"HTTPS";
 /// Longest body that is stored for comparison.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
@@ -81,7 +83,8 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
                 answer
             }
             None => {
-                stream.write_all(book.bytes(book.range(url, 1))).map_err(about)?;
+                let sent = stream.write_all(book.bytes(book.range(url, 1)));
+                sent.map_err(|problem| about(stream.before_response(problem)))?;
                 Answer::read(&mut stream, to_head).map_err(about)?
             }
         };
@@ -287,6 +290,36 @@ impl Stream {
         Ok(count)
     }
 
+    /// Reads the first bytes of a response; an error if there are none, or if they are of TLS.
+    fn read_first(&mut self, buffer: &mut [u8]) -> Result<usize, Problem> {
+        match self.read(buffer) {
+            Ok(0) => Err(self.no_response()),
+            Ok(got) if self.tls.is_none() && buffer[..got].starts_with(TLS_ALERT) => {
+                Err(Problem::SpeaksTls)
+            }
+            done => done.map_err(|problem| self.before_response(problem)),
+        }
+    }
+
+    fn no_response(&self) -> Problem {
+        match self.tls {
+            None => Problem::NoPlainResponse,
+            Some(_) => Problem::NoResponse,
+        }
+    }
+
+    /// A reset before the response means the same as a close.
+    fn before_response(&self, problem: Problem) -> Problem {
+        match problem {
+            Problem::Broken(error)
+                if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
+            {
+                self.no_response()
+            }
+            other => other,
+        }
+    }
+
     fn read_raw(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         repeat(|| match &mut self.socket {
             Socket::Tcp(stream) => stream.read(buffer),
@@ -368,12 +401,7 @@ impl Answer {
     fn read(stream: &mut Stream, to_head: bool) -> Result<Self, Problem> {
         let mut input = Input { bytes: Vec::new() };
         loop {
-            let parsed = parse_head(&input.bytes, to_head).map_err(|kind| {
-                match stream.tls.is_none() && input.bytes.starts_with(TLS_ALERT) {
-                    true => Problem::SpeaksTls,
-                    false => Problem::Malformed(kind),
-                }
-            })?;
+            let parsed = parse_head(&input.bytes, to_head).map_err(Problem::Malformed)?;
             let Some(head) = parsed else {
                 input.more(stream)?;
                 continue;
@@ -423,7 +451,7 @@ impl Answer {
 impl Answer {
     /// True if it is what servers answer to plain HTTP on a port of HTTPS.
     fn wants_tls(&self) -> bool {
-        self.status == 400 && self.body.windows(5).any(|part| part == b"HTTPS")
+        self.status == 400 && names_https(&self.body)
     }
 
     fn require(&self, equivalent: &Equivalent) -> Result<(), Problem> {
@@ -432,6 +460,10 @@ impl Answer {
             Some(wanted) => Err(Problem::NotEquivalent { bytes: self.body.len(), wanted }),
         }
     }
+}
+
+fn names_https(text: &[u8]) -> bool {
+    text.windows(HTTPS.len()).any(|part| part == HTTPS)
 }
 
 /// Sends a request in HTTP/2 on a new connection; returns its response, and how many concurrent
@@ -457,12 +489,18 @@ fn http2_answer(
     loop {
         client.write_output(book, &mut output);
         if !output.is_empty() {
-            stream.write_all(&output)?;
+            stream.write_all(&output).map_err(|problem| match is_silent {
+                true => stream.before_response(problem),
+                false => problem,
+            })?;
             output.clear();
             continue;
         }
-        let mut rest = match stream.read(&mut buffer)? {
-            0 if is_silent => return Err(Problem::NoResponse),
+        let got = match is_silent {
+            true => stream.read_first(&mut buffer)?,
+            false => stream.read(&mut buffer)?,
+        };
+        let mut rest = match got {
             0 => return Err(Problem::Truncated),
             got => &buffer[..got],
         };
@@ -486,6 +524,7 @@ fn http2_answer(
                 }
                 h2::Event::Malformed { kind, .. } | h2::Event::Broken { kind, .. } => {
                     return Err(match kind {
+                        MalformedKind::H2Http1 if names_https(&buffer[..got]) => Problem::SpeaksTls,
                         MalformedKind::H2Http1 => Problem::NotHttp2,
                         kind => Problem::Malformed(kind),
                     });
@@ -517,8 +556,11 @@ impl Input {
     /// Reads more bytes; an error at the end of the stream.
     fn more(&mut self, stream: &mut Stream) -> Result<(), Problem> {
         let mut buffer = [0; 16 * 1024];
-        match stream.read(&mut buffer)? {
-            0 if self.bytes.is_empty() => Err(Problem::NoResponse),
+        let got = match self.bytes.is_empty() {
+            true => stream.read_first(&mut buffer)?,
+            false => stream.read(&mut buffer)?,
+        };
+        match got {
             0 => Err(Problem::Truncated),
             got => {
                 self.bytes.extend_from_slice(&buffer[..got]);

@@ -17,6 +17,11 @@ pub(crate) enum PreflightProblem {
     SpeaksTls,
     #[error("the server closed the connection without a response")]
     NoResponse,
+    #[error(
+        "the server closed the connection without a response; if it speaks TLS on this port, use \
+         https://"
+    )]
+    NoPlainResponse,
     #[error("the server closed the connection inside the response")]
     Truncated,
     #[error("no complete response within --timeout")]

@@ -62,7 +62,7 @@ impl Failure {
             Class::TlsUnknownIssuer => "trust its CA with --cacert FILE, or use --insecure",
             Class::TlsCertificate => "give the server another one, or use --insecure",
             Class::TlsVersion => "enable TLS 1.3 or 1.2 in the server",
-            Class::TlsAlpn => "let it offer http/1.1 (ALPN)",
+            Class::TlsAlpn => "let it offer http/1.1 (ALPN), or h2 with --http2",
             Class::TlsAlert if self.cause.contains("CertificateRequired") => {
                 "it asks for a certificate: use --cert FILE and --key FILE"
             }

@@ -26,7 +26,9 @@ from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.measure import lifecycle
+from deadheat.measure.certificates import certificates
 from deadheat.measure.contender import Contender, contender_from
+from deadheat.measure.inspection import load_server as load_once
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from deadheat.protocol import SearchProtocol
@@ -53,6 +55,11 @@ worker = "none"
 keep_alive = true
 connection_close = "closes"
 backlog = "system"
+
+[transports.https]
+command = [
+    "/engine", "--bind", "{host}", "--null-server", "{port}", "--cert", "{cert}", "--key", "{key}",
+]
 """
 
 
@@ -120,10 +127,15 @@ def contender(
     base: str, host: LocalHost, tool: ContainerTool, tmp_path_factory: pytest.TempPathFactory
 ) -> Contender:
     """The server of `MANIFEST` in its image."""
-    folder = tmp_path_factory.mktemp("catalog") / "null"
+    return contender_at("default", base, host, tool, tmp_path_factory.mktemp("catalog") / "null")
+
+
+def contender_at(
+    setting: str, base: str, host: LocalHost, tool: ContainerTool, folder: Path
+) -> Contender:
     folder.mkdir()
     (folder / "server.toml").write_text(MANIFEST)
-    chosen = selection(load_server(folder, folder))
+    chosen = selection(load_server(folder, folder), setting)
     builder = ImageBuilder(host, folder.parent / "builds", tool, base, None)
     (candidate,) = prepare([chosen], host, builder, lambda _: None)
     assert candidate.built is not None, candidate.fault
@@ -157,6 +169,22 @@ def test_a_server_in_a_container_is_held_as_a_native_one(
     assert not exited.survivors
     assert [pid for pid in pids if start_ticks(pid) is not None] == []
     assert tool.owner not in left(tool)
+
+
+def test_a_server_in_a_container_speaks_tls_with_the_certificate_of_the_run(
+    base: str, host: LocalHost, tool: ContainerTool, world: World, tmp_path: Path
+) -> None:
+    secured = contender_at("https", base, host, tool, tmp_path / "null")
+    with certificates() as made:
+        loads = (replace(world.load, host=host),)
+        here = replace(world, server_host=host, loads=loads, certificates=made)
+        instance = lifecycle.start(here, secured)
+        try:
+            result = load_once(here, instance, 4, 0.2)
+        finally:
+            lifecycle.stop(here, instance)
+    assert result.requests_ok > 0
+    assert not result.errors_total
 
 
 def test_a_container_of_a_killed_deadheat_ends_and_is_removed_later(

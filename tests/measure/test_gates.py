@@ -162,6 +162,14 @@ def test_gates_use_their_own_thresholds_for_limits_of_the_engine() -> None:
     assert all(gate.passed for gate in judge(evidence(result)))
 
 
+@pytest.mark.parametrize(
+    ("streams", "places"), [(None, "connections"), (1, "connections"), (10, "streams")]
+)
+def test_advice_on_idle_time_names_what_was_idle(streams: int | None, places: str) -> None:
+    trial = evidence({"little_law_error": -0.1}, {"http2_streams": streams})
+    assert gate_of("little_law", trial).advice.startswith(f"{places} were idle")
+
+
 def test_missing_ceiling_and_cpu_samples_give_no_gate() -> None:
     assert "ceiling" not in codes(evidence(ceiling_per_s=None))
     assert codes(evidence(cpus=(9,))).isdisjoint({"steal", "neighbor"})

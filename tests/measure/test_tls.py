@@ -1,32 +1,39 @@
 """Servers with TLS: certificates of the run, readiness and probes, and the load of our engine."""
 
 import os
+import socket
+import socketserver
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import trustme
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509 import IPAddress, SubjectAlternativeName, load_pem_x509_certificates
 
 from deadheat.build.image import ContainerTool, Image
+from deadheat.catalog import fill
 from deadheat.catalog.manifest import Transport
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.load.engine import CA, CA_FILE
 from deadheat.measure import lifecycle
 from deadheat.measure.certificates import Certificates, certificates
-from deadheat.measure.contender import Contender, controls
+from deadheat.measure.contender import TLS_OPTIONS, Contender, controls
 from deadheat.measure.http2 import http2_fault
-from deadheat.measure.inspection import load_server
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.inspection import inspect_own, load_server
+from deadheat.measure.lifecycle import Instance
 from deadheat.measure.own_servers import OwnServers, kept_of, own_contender
 from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import verify
@@ -114,22 +121,109 @@ def test_a_running_server_is_joined_over_tls(secure_world: World, instance: Inst
     assert load_server(secure_world, joined, 1, 1.0).requests_ok > 0
 
 
-def test_plain_http_on_a_tls_port_and_the_reverse_are_named(
-    secure_world: World, instance: Instance
+Talks = Callable[[socket.socket], None]
+PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+NO_VERSION = b"\x15\x03\x01\x00\x02\x02\x46"  # alerts
+NO_PROTOCOL = b"\x15\x03\x03\x00\x02\x02\x78"
+REFUSED = b"Client sent an HTTP request to an HTTPS server."
+
+
+@contextmanager
+def serving(talk: Talks) -> Iterator[str]:
+    """Host and port of a server that does this with each connection."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                talk(self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def secured(ca: trustme.CA, name: str = "127.0.0.1", until: datetime | None = None) -> Talks:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ca.issue_cert(name, not_after=until).configure_cert(context)
+
+    def talk(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as tls:
+            while tls.recv(1 << 16):
+                tls.sendall(PLAIN)
+
+    return talk
+
+
+def saying(answer: bytes) -> Talks:
+    def talk(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(answer)
+
+    return talk
+
+
+def fault_at(world: World, url: str, transport: Transport, trust: tuple[str, ...] = ()) -> str:
+    own = Contender(
+        "mine", "contender", (), any_body=True, url=url, transport=transport, trust=trust
+    )
+    return inspect_own(world, own, (), ()).fault or "none"
+
+
+@pytest.mark.parametrize("transport", ["https", "h2"])
+def test_bug_verify_took_a_certificate_that_the_load_refuses(
+    secure_world: World, tmp_path: Path, transport: Transport
+) -> None:
+    """Each fault of TLS is named with its fix. Over HTTP/1.1, the probes take any certificate."""
+    ca, past = trustme.CA(), datetime.now(UTC) - timedelta(days=12, hours=1)
+    ca.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    faults: list[tuple[Talks, str]] = [
+        (secured(ca, until=past), "the certificate expired 12 days ago; renew it"),
+        (secured(ca, "a.test"), "for a.test, not for 127.0.0.1; use a name of the certificate"),
+        (secured(trustme.CA()), "the issuer of the certificate is unknown; trust its CA with"),
+        (saying(NO_VERSION), "nor TLS 1.2; enable TLS 1.3 or 1.2 in the server"),
+        (saying(NO_PROTOCOL), "none of the offered protocols; let it offer"),
+        (saying(PLAIN), "the server answers with plain HTTP on this port; use http://"),
+    ]
+    for talk, wanted in faults:
+        with serving(talk) as address:
+            trust = ("--cacert", str(tmp_path / "ca.pem"))
+            assert wanted in fault_at(secure_world, f"https://{address}/", transport, trust)
+    if transport == "https":
+        with serving(secured(ca)) as address:
+            assert fault_at(secure_world, f"https://{address}/", transport, trust) == "none"
+
+
+@pytest.mark.parametrize("transport", ["http", "h2c"])
+def test_plain_http_on_a_tls_port_names_https(
+    secure_world: World, instance: Instance, transport: Transport
 ) -> None:
     url = instance.url.replace("https", "http")
-    plain = Contender("plain", "contender", (), any_body=True, url=url)
-    with pytest.raises(StartFailed, match="its answer is not HTTP"):
-        lifecycle.start(secure_world, plain)
-    null_server, _ = controls(secure_world.server_engine)
-    without = lifecycle.start(secure_world, null_server)
-    try:
-        url = without.url.replace("http", "https")
-        secure = Contender("secure", "contender", (), any_body=True, url=url, transport="https")
-        with pytest.raises(StartFailed, match="does it speak TLS on this port"):
-            lifecycle.start(secure_world, secure)
-    finally:
-        lifecycle.stop(secure_world, without)
+    assert "https://" in fault_at(secure_world, url, transport)
+    head = f"HTTP/1.0 400 Bad Request\r\nContent-Length: {len(REFUSED)}\r\n\r\n".encode()
+    for answer in (head + REFUSED, NO_VERSION, b""):
+        with serving(saying(answer)) as address:
+            fault = fault_at(secure_world, f"http://{address}/", transport)
+            assert "https://" in fault.removeprefix(f"http://{address}/"), answer
+
+
+@pytest.mark.parametrize(
+    ("transport", "options", "said"),
+    [
+        ("http", TLS_OPTIONS, "put {cert} and {key} into its command"),
+        ("https", (), "the server answers with plain HTTP on this port"),
+    ],
+)
+def test_a_command_that_speaks_tls_unasked_or_not_at_all_is_named(
+    secure_world: World, transport: Transport, options: tuple[str, ...], said: str
+) -> None:
+    assert secure_world.certificates is not None
+    files = secure_world.certificates.values()
+    command = secure_world.server_engine.null_server("{port}", 0, "{host}")
+    words = fill((*command, *options), files)
+    own = Contender("mine", "contender", words, any_body=True, transport=transport, ready_s=2)
+    assert said in (inspect_own(secure_world, own, (), ()).fault or "none")
 
 
 @pytest.mark.parametrize("is_server", [True, False])

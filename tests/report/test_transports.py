@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from deadheat.console import console as make_console
@@ -15,7 +16,8 @@ from deadheat.report.formats import json_document, markdown, terminal
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from tests.report.made import SETTLE, histogram, made_run
-from tests.report.sliced import SLICED, add_slices
+from tests.report.sliced import SLICED, add_slices, race_over_two_transports
+from tests.stats.races import binomial_limit
 
 PROTOCOL = {**SETTLE, "transports": ["http", "https"], "streams": 1}
 RATES = {
@@ -23,6 +25,7 @@ RATES = {
     "hello:https": {"a:https": 2500.0, "b:https": 3000.0},
 }
 CPU_US = {"hello": 10.0, "hello:https": 14.5}
+MEDIAN_US = {"hello": 1000, "hello:https": 1500}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,9 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
     for workload, rates in RATES.items():
         for name in rates:
             run.contender(name, manifest=manifest)
-        run.race(rates, workload=workload, server_cpu_us_per_request=CPU_US[workload])
+        times = {"service_us": histogram(6000, MEDIAN_US[workload])}
+        cpu_us = CPU_US[workload]
+        run.race(rates, workload=workload, server_cpu_us_per_request=cpu_us, histograms=times)
     run.end()
     return load_view(run.store, run.run_id, whole=True)
 
@@ -63,6 +68,8 @@ def test_what_a_transport_costs_has_intervals_over_the_starts(view: RunView) -> 
     assert cost.rate_ratio is not None
     assert low <= cost.rate_ratio <= high
     assert cost.cpu_us_more == pytest.approx(4.5)
+    p99_more = cost.service_us_p99_more, cost.service_us_p99_more_low, cost.service_us_p99_more_high
+    assert p99_more == pytest.approx((5000, 5000, 5000), rel=0.01), "each start had the same"
 
 
 def test_rates_of_a_race_in_slices_come_from_one_model_of_both_transports(tmp_path: Path) -> None:
@@ -85,6 +92,17 @@ def test_rates_of_a_race_in_slices_come_from_one_model_of_both_transports(tmp_pa
         assert high - low < by_starts[cost.name].high - by_starts[cost.name].low, cost
 
 
+@pytest.mark.parametrize("name", ["mixed 8", "mixed 6, bursts", "one server"])
+def test_rates_over_two_transports_are_those_of_simulated_servers(name: str) -> None:
+    """The short form of `python -m bench.model transports`."""
+    generator, races = np.random.default_rng(23), 40
+    outside, errors, _ = zip(
+        *(race_over_two_transports(name, generator) for _ in range(races)), strict=True
+    )
+    assert sum(outside) / races <= binomial_limit(0.05, races)
+    assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(races)
+
+
 def test_the_next_step_names_the_transport(view: RunView) -> None:
     secured = view.on("hello:https")
     assert [each.setting for each in secured.contenders] == ["default", "default"]
@@ -99,6 +117,28 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert any("hello predicts hello:https with tau-b" in text for text in others)
     assert not any("CPU time" in text for text in others), "one estimate of one thing"
     assert "What hello:https costs beside hello" in markdown.write(view, analyze(view))
+
+
+def test_bug_a_server_alone_could_not_be_compared_over_two_transports(tmp_path: Path) -> None:
+    """One server has no order that a transport could predict, and still a cost of TLS."""
+    protocol = {**SLICED, "transports": ["http", "https"], "streams": 1}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    add_slices(run, {"a": 5000.0})
+    add_slices(run, {"a:https": 2500.0}, workload="hello:https")
+    view = load_view(run.store, run.end(), whole=True)
+    (cost,) = overview(view).transports
+    assert cost.rate_ratio_low is not None
+    assert cost.rate_ratio_high is not None
+    assert cost.rate_ratio_low < 0.5 < cost.rate_ratio_high
+    (sentence,) = sentences(overview(view))
+    assert sentence.startswith("hello:https has 50.0 % of the rate of hello")
+    console = make_console(width=80, styled=False)
+    with console.capture() as capture:
+        terminal.show(console, view, analyze(view))
+    for text in (markdown.write(view, analyze(view)), capture.get()):
+        assert "What hello:https costs beside hello" in text
+        assert "predicts" not in text
+        assert "compared" not in text
 
 
 @pytest.mark.parametrize("keep_alive", [True, False])

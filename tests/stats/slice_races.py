@@ -5,7 +5,7 @@ between slices, the machine's state changes within seconds and sinks for a few s
 instances of one server differ by 1 to 5 %, and some servers pause by themselves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,6 +152,9 @@ class Schedule:
 
     Instances are replaced at different times, unless `lockstep`; with `turns`, those of a contender
     take turns, one in each block. A block has `rounds_per_block`.
+
+    With several `levels`, such as transports, each has an equal part of the contenders. A block
+    measures one level after the other, in random order, and its rounds have the same numbers.
     """
 
     rounds: int
@@ -160,16 +163,18 @@ class Schedule:
     rounds_per_block: int = 8
     lockstep: bool = False
     turns: bool = False
+    levels: int = 1
 
     def draw(self, generator: np.random.Generator, count: int) -> SliceArrays:
         """Slices in time order, their log rates all zero."""
         instances = np.broadcast_to(np.asarray(self.instances), (count,))
         last = np.full(count, self.rounds) if self.last_round is None else self.last_round
         last = np.minimum(np.asarray(last), self.rounds)
-        rows, first_instance = [], np.concatenate(([0], np.cumsum(instances)[:-1]))
+        rows, numbers = [], []
+        first_instance = np.concatenate(([0], np.cumsum(instances)[:-1]))
         offsets = np.zeros(count) if self.lockstep else generator.uniform(-0.4, 0.4, count)
-        for k in range(self.rounds):
-            running = generator.permutation(np.flatnonzero(last > k))
+        for k, level in self._rounds(generator, count):
+            running = generator.permutation(level[last[level] > k])
             share = (k + 0.5) / last[running] * instances[running]
             shifted = np.floor(share + offsets[running]).astype(int)
             if self.turns:
@@ -177,8 +182,8 @@ class Schedule:
             rows.append(
                 (running, first_instance[running] + np.clip(shifted, 0, instances[running] - 1))
             )
-        sizes = [len(running) for running, _ in rows]
-        rounds = np.repeat(np.arange(self.rounds), sizes)
+            numbers.append(k)
+        rounds = np.repeat(numbers, [len(running) for running, _ in rows])
         contender = np.concatenate([running for running, _ in rows])
         return SliceArrays(
             log_rate=np.zeros(len(contender)),
@@ -189,6 +194,17 @@ class Schedule:
             time_s=np.arange(len(contender), dtype=np.float64) * SLICE_PERIOD_S,
             contenders=count,
         )
+
+    def _rounds(
+        self, generator: np.random.Generator, count: int
+    ) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+        """The number of each round and the contenders of its level, in the order of time."""
+        levels = np.split(np.arange(count), self.levels)
+        for first in range(0, self.rounds, self.rounds_per_block):
+            order = generator.permutation(self.levels) if self.levels > 1 else [0]
+            for place in order:
+                for k in range(first, min(first + self.rounds_per_block, self.rounds)):
+                    yield k, levels[place]
 
 
 def race(

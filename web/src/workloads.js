@@ -126,8 +126,7 @@ function costs({ transports }) {
     "server",
     "rate, % of that [95 %]",
     "CPU µs more [95 %]",
-    "p99 ms of that",
-    "p99 ms",
+    "p99 ms more [95 %]",
   ];
   return [...new Set(transports.map((cost) => cost.workload))].map((workload) => {
     const own = transports.filter((cost) => cost.workload === workload);
@@ -143,9 +142,14 @@ function costs({ transports }) {
         { ratio: cost.rate_ratio, low: cost.rate_ratio_low, high: cost.rate_ratio_high },
         true,
       ),
-      signedInterval(cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high),
-      milliseconds(cost.service_us_p99_by),
-      milliseconds(cost.service_us_p99),
+      signedInterval(
+        [cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high],
+        microseconds,
+      ),
+      signedInterval(
+        [cost.service_us_p99_more, cost.service_us_p99_more_low, cost.service_us_p99_more_high],
+        milliseconds,
+      ),
     ]);
     return h(
       "details",
@@ -157,13 +161,12 @@ function costs({ transports }) {
 }
 
 /**
- * `+4.2 [+3.9, +4.5]`, in microseconds.
- * @param {number | null} value
- * @param {number | null} low
- * @param {number | null} high
+ * `+4.2 [+3.9, +4.5]`
+ * @param {(number | null)[]} interval
+ * @param {(us: number) => string} written
  */
-function signedInterval(value, low, high) {
-  const signed = (/** @type {number} */ us) => `${us < 0 ? "-" : "+"}${microseconds(Math.abs(us))}`;
+function signedInterval([value, low, high], written) {
+  const signed = (/** @type {number} */ us) => `${us < 0 ? "-" : "+"}${written(Math.abs(us))}`;
   if (value === null) return NONE;
   const interval =
     low === null || high === null ? "[unknown]" : `[${signed(low)}, ${signed(high)}]`;

@@ -155,6 +155,11 @@ impl Client {
         self.open_window(0, WINDOW - DEFAULT_WINDOW);
     }
 
+    /// True if the server began with less than a frame that is not SETTINGS, such as an alert of TLS.
+    pub(crate) fn began_otherwise(&self) -> bool {
+        !self.is_settled && self.held.get(3).is_some_and(|kind| *kind != frame::SETTINGS)
+    }
+
     /// The bytes that arrived since the last call.
     #[inline]
     pub(crate) fn take_received(&mut self) -> Received {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Action, Session};
-use crate::classes::Class;
+use crate::classes::{Class, MalformedKind};
 use crate::connection::State;
 use crate::h2::Ended;
 use crate::head::parse_head;
@@ -312,6 +312,9 @@ impl Session<'_> {
     /// The stream ended, and the server meant to end it.
     fn ended_properly(&mut self, slot: usize, now_ns: u64) -> Action {
         if self.is_http2() {
+            if self.clients[slot].began_otherwise() {
+                return self.broken(slot, MalformedKind::H2Preface, 0, now_ns);
+            }
             let is_reused = self.connections[slot].served > 0;
             let class = |ended: &Ended| match () {
                 () if ended.in_body => Class::EofMidBody,
@@ -347,6 +350,9 @@ impl Session<'_> {
             return self.handshake_failed(slot, Failure::closed(), now_ns);
         }
         if self.is_http2() {
+            if self.clients[slot].began_otherwise() {
+                return self.broken(slot, MalformedKind::H2Preface, 0, now_ns);
+            }
             let class = |ended: &Ended| match ended.first_byte_ns > 0 {
                 true => Class::ResetMid,
                 false => Class::ResetBeforeByte,

@@ -158,7 +158,13 @@ impl Session<'_> {
     }
 
     /// The server broke the protocol on a connection.
-    fn broken(&mut self, slot: usize, kind: MalformedKind, stream: u32, now_ns: u64) -> Action {
+    pub(super) fn broken(
+        &mut self,
+        slot: usize,
+        kind: MalformedKind,
+        stream: u32,
+        now_ns: u64,
+    ) -> Action {
         let ended = self.clients[slot].end_streams(stream);
         match ended.split_first() {
             // No request paid for it.

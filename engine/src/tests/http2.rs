@@ -340,6 +340,23 @@ fn header_bombs_end_at_the_limit_of_a_list() {
     case(stream, &[100]).check();
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
+fn windows_are_opened_again_after_half_a_gigabyte() {
+    let mut client = client(1);
+    let (expected, book) = ([anything()], Book::bare());
+    let begin = [settings(&[]), frame(1, 4, 1, &[0x88])].concat();
+    assert!(matches!(client.take(&begin, &expected, 1), (_, Event::More)));
+    client.write_output(&book, &mut Vec::new());
+    let (data, mut sent) = (frame(0, 0, 1, &[0; 16_384]), Vec::new());
+    for _ in 0..33_000 {
+        assert!(matches!(client.take(&data, &expected, 1), (_, Event::More)));
+        client.write_output(&book, &mut sent);
+    }
+    let opened: Vec<_> = sent.chunks(13).map(|update| (update[3], update[8])).collect();
+    assert_eq!(opened, [(8, 0), (8, 1)], "of the connection and of the stream");
+}
+
 /// What the client believes to be in flight is what was not ended, however the server ends it.
 #[test]
 fn rapid_resets_leave_nothing() {

@@ -194,6 +194,19 @@ fn lost_connection_ends_each_stream_in_its_class() {
     assert_eq!(lost(|session| session.received(0, &[0xff; 9], MEASURE + 2, false)), wanted);
 }
 
+/// Bug: seven bytes are less than the head of a frame, so the server seemed to close in silence.
+#[test]
+fn alert_of_tls_is_no_http2() {
+    let plan = plan2(&[]);
+    for event in [Session::ended, Session::broke] {
+        let mut session = closed(&plan, 1);
+        connect(&mut session, MEASURE);
+        session.received(0, &[21, 3, 1, 0, 2, 2, 70], MEASURE + 1, false);
+        assert_eq!(event(&mut session, 0, MEASURE + 2), Action::Close);
+        assert_eq!(classes(&session), [(Class::Malformed, 1)]);
+    }
+}
+
 #[test]
 fn reset_stream_and_malformed_response_cost_one_request_each() {
     let plan = plan2(&["--streams", "3"]);

@@ -128,9 +128,7 @@ impl Secure {
                 Some(End::Notified)
             }
             Err(error) => {
-                // The alert that tells the server why. rustls may look at the rest of the input.
-                let rest = &mut self.incoming[used..];
-                let _ = advance(connection, rest, &mut Vec::new(), out);
+                last_words(connection, &mut self.incoming[used..], out);
                 Some(End::Failed(Failure::of(&error)))
             }
         };
@@ -181,6 +179,8 @@ impl Secure {
 }
 
 type WriteTraffic<'c> = rustls::unbuffered::WriteTraffic<'c, rustls::client::ClientConnectionData>;
+type EncodeTlsData<'c> =
+    rustls::unbuffered::EncodeTlsData<'c, rustls::client::ClientConnectionData>;
 
 /// Takes all complete records of `incoming`. Returns how many bytes are used up, and whether the
 /// server has sent its close_notify.
@@ -211,16 +211,7 @@ fn advance(
                     }
                 }
             }
-            ConnectionState::EncodeTlsData(mut data) => {
-                let from = out.len();
-                if let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) =
-                    data.encode(&mut [])
-                {
-                    out.resize(from + required_size, 0);
-                    let encoded = data.encode(&mut out[from..]).unwrap_or(0);
-                    out.truncate(from + encoded);
-                }
-            }
+            ConnectionState::EncodeTlsData(data) => encode(data, out),
             ConnectionState::TransmitTlsData(data) => data.done(),
             ConnectionState::PeerClosed => notified = true,
             _ => waits = true,
@@ -229,6 +220,27 @@ fn advance(
         if waits {
             return (used, Ok(notified));
         }
+    }
+}
+
+/// Appends what is left to send after an error: the alert that tells the server why. rustls takes
+/// this from its queue first; once that is empty, it would take the bad record again, and fail twice.
+fn last_words(connection: &mut UnbufferedClientConnection, rest: &mut [u8], out: &mut Vec<u8>) {
+    while connection.wants_write() {
+        let UnbufferedStatus { state, .. } = connection.process_tls_records(rest);
+        let Ok(ConnectionState::EncodeTlsData(data)) = state else { return };
+        encode(data, out);
+    }
+}
+
+fn encode(mut data: EncodeTlsData<'_>, out: &mut Vec<u8>) {
+    let from = out.len();
+    if let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) =
+        data.encode(&mut [])
+    {
+        out.resize(from + required_size, 0);
+        let encoded = data.encode(&mut out[from..]).unwrap_or(0);
+        out.truncate(from + encoded);
     }
 }
 

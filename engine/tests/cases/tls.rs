@@ -1,9 +1,9 @@
 //! HTTPS: what works, and each way in which TLS fails.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ALL_VERSIONS, ServerConfig};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::common::null_server::NullServer;
 use crate::common::tls::{Ca, TlsStream, accept, answer_all, end, read_request, serve};
-use crate::common::{GOOD, Reply, Server, Then, class, classes, engine, load};
+use crate::common::{GOOD, class, classes, engine, load};
 
 const NEXT_CENTURY: i32 = 2100;
 const LOCALHOST: &[&str] = &["localhost", "127.0.0.1"];
@@ -62,6 +62,32 @@ fn counts_agree_with_the_server_in_both_versions() {
             assert!(suite.starts_with(name) && suite.contains("AES_128_GCM_SHA256"), "{suite}");
             assert_eq!(document["expected"]["tls"], suite.as_str());
         }
+    }
+}
+
+#[test]
+fn server_sees_the_name_of_the_url_and_the_protocol() {
+    let ca = Ca::new();
+    let mut config = good(&ca);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let (config, seen) = (Arc::new(config), Arc::<Mutex<Vec<_>>>::default());
+    let names = seen.clone();
+    let url = serve(move |_, stream| {
+        let mut stream = accept(&config, stream);
+        if read_request(&mut stream) {
+            let protocol = stream.conn.alpn_protocol().map(<[u8]>::to_vec);
+            names.lock().unwrap().push((stream.conn.server_name().map(str::to_owned), protocol));
+            let _ = stream.write_all(GOOD.as_bytes());
+            answer_all(stream, &AtomicU64::new(0));
+        }
+    });
+    for (host, name) in [("localhost", Some("localhost")), ("127.0.0.1", None)] {
+        seen.lock().unwrap().clear();
+        let (document, _) = load(&url.replace("127.0.0.1", host), &["--cacert", &ca.file()]);
+        assert_eq!(classes(&document).len(), 1, "{document}");
+        let (name, protocol) = (name.map(str::to_owned), Some(b"http/1.1".to_vec()));
+        assert!(seen.lock().unwrap().iter().all(|each| *each == (name.clone(), protocol.clone())));
+        assert!(seen.lock().unwrap().len() > 1, "the preflight's and the load's");
     }
 }
 
@@ -147,18 +173,33 @@ fn h2_alone(ca: &Ca) -> ServerConfig {
     config
 }
 
+/// Bug: with --http2, an alert looked like the start of a frame, and the hint was missing.
 #[test]
 fn plain_http_to_a_tls_port_names_https() {
     let ca = Ca::new();
-    let (url, _) = well_behaved(good(&ca));
-    let (document, _) = load(&url.replace("https", "http"), &[]);
-    assert!(document["preflight_error"].as_str().unwrap().contains("use https://"), "{document}");
     let said = "Client sent an HTTP request to an HTTPS server.\n";
     let length = said.len();
-    let bytes = format!("HTTP/1.0 400 Bad Request\r\nContent-Length: {length}\r\n\r\n{said}");
-    let server = Server::start(move |_| Reply::new(&bytes, Then::Close, "refused"));
-    let (document, _) = load(&server.url(), &[]);
-    assert!(document["preflight_error"].as_str().unwrap().contains("use https://"), "{document}");
+    let refusal = format!("HTTP/1.0 400 Bad Request\r\nContent-Length: {length}\r\n\r\n{said}");
+    let alert = [21, 3, 1, 0, 2, 2, 70];
+    let answering = |bytes: Vec<u8>| {
+        serve(move |_, mut stream| {
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(&bytes);
+        })
+    };
+    for url in [
+        well_behaved(good(&ca)).0,
+        answering(refusal.into_bytes()),
+        answering(alert.to_vec()),
+        answering(Vec::new()),
+        serve(|_, stream| drop(stream)), // which resets the connection
+    ] {
+        for args in [&[][..], &["--http2"]] {
+            let (document, exit) = load(&url.replace("https", "http"), args);
+            let error = document["preflight_error"].as_str().unwrap();
+            assert!(error.contains("use https://") && exit == 3, "{args:?}: {error}");
+        }
+    }
 }
 
 /// After the preflight, each fault is a class of its own, and never ok.

@@ -1,12 +1,12 @@
-"""Checks of a server over HTTP/2: the load engine asks, and compares each answer."""
+"""Checks of a server over HTTP/2 or TLS: the load engine asks, and compares each answer."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deadheat.errors import DeadheatError
-from deadheat.host import ProcessSpec
-from deadheat.load import LoadSpec
+from deadheat.host import Host, ProcessSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.load.engine import PREFLIGHT
 from deadheat.measure.contender import Contender
 from deadheat.measure.verify import BODY, UNKNOWN_PATH
@@ -16,6 +16,7 @@ from deadheat.workload import HELLO, Workload
 from deadheat.workload.model import Expect, Request, VerificationRequest
 
 OF_BODY = ("body_mismatch", "body_length")
+PREFLIGHT_OF = re.compile(r"^preflight of (\w+ )?\S+: ")
 ASKED_S = 0.02  # of a check: each template is requested at least once
 
 
@@ -37,10 +38,27 @@ def http2_fault(
     world: World, url: str, trust: Sequence[str], request: Request, timeout_s: float
 ) -> str | None:
     """What is wrong with the answers to a request without variables; None if all are right."""
-    about = "one request of a check"
-    return _fault(
-        world, url, trust, Workload(name=HELLO, about=about, requests=(request,)), timeout_s
-    )
+    fault = _fault(world, url, trust, _alone(request), timeout_s)
+    return None if fault is None else PREFLIGHT_OF.sub("", fault)
+
+
+def tls_fault(
+    world: World, url: str, trust: Sequence[str], request: Request, timeout_s: float
+) -> str | None:
+    """Why the first load host takes no HTTP/1.1 over the server's TLS, with the fix; None if it
+    does, or if the generator trusts every certificate."""
+    if world.generator.name != Engine.name:
+        return None
+    try:
+        _load(world, world.load.host, world.load.engine, url, trust, _alone(request), timeout_s)
+    except DeadheatError as error:
+        if str(error).startswith(PREFLIGHT):
+            return PREFLIGHT_OF.sub("", str(error).removeprefix(PREFLIGHT))
+    return None
+
+
+def _alone(request: Request) -> Workload:
+    return Workload(name=HELLO, about="one request of a check", requests=(request,))
 
 
 def http2_workload_fault(
@@ -108,19 +126,17 @@ def _of_check(workload: Workload, check: VerificationRequest) -> Workload:
 def _fault(
     world: World, url: str, trust: Sequence[str], workload: Workload, timeout_s: float
 ) -> str | None:
-    spec = LoadSpec(
-        url=url,
-        connections=1,
-        duration_s=ASKED_S,
-        timeout_s=timeout_s,
-        workload=workload.for_engine(),
-        arguments=trust,
-        http2_streams=1,
-    )
-    engine, host = world.server_engine, world.server_host
     try:
-        completed = host.run(ProcessSpec(tuple(engine.command(spec))), spec.limit_s)
-        result = engine.parse(spec, completed, world.engine_version)
+        result = _load(
+            world,
+            world.server_host,
+            world.server_engine,
+            url,
+            trust,
+            workload,
+            timeout_s,
+            streams=1,
+        )
     except DeadheatError as error:
         return str(error).removeprefix(PREFLIGHT)
     if not any(request.expect.templates for request in workload.requests):
@@ -128,3 +144,27 @@ def _fault(
         kept = {name: n for name, n in result.errors.items() if name not in OF_BODY}
         result = replace(result, errors=kept)
     return result.errors_text or None
+
+
+def _load(
+    world: World,
+    host: Host,
+    engine: Engine,
+    url: str,
+    trust: Sequence[str],
+    workload: Workload,
+    timeout_s: float,
+    streams: int | None = None,
+) -> LoadResult:
+    """Raises `DeadheatError` if the first request got no answer, or a wrong one."""
+    spec = LoadSpec(
+        url=url,
+        connections=1,
+        duration_s=ASKED_S,
+        timeout_s=timeout_s,
+        workload=workload.for_engine(),
+        arguments=trust,
+        http2_streams=streams,
+    )
+    completed = host.run(ProcessSpec(tuple(engine.command(spec))), spec.limit_s)
+    return engine.parse(spec, completed, world.engine_version)

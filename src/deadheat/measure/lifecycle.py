@@ -12,6 +12,7 @@ from deadheat.measure.http2 import (
     http2_fault,
     http2_workload_fault,
     ready_request,
+    tls_fault,
     unknown_path_status,
 )
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
@@ -36,6 +37,7 @@ from deadheat.workload import Workload
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
 PORTS_TRIED = 3
+TLS_HINT = "if it speaks TLS, put {cert} and {key} into its command"
 SETTLED_S = 2.0  # after so long, the user's own server means the same 4xx
 IPV6_LOOPBACK = "::1"
 UNKNOWN_LISTENER = "this machine does not show whether its own processes listen on its port"
@@ -149,6 +151,9 @@ def _start(world: World, contender: Contender) -> Instance:
         ready_s = host.now_s() - begun_s
         _adopt_container(world, instance)
         listens_itself = _require_own_listener(world, instance)
+        if (fault := _tls_fault(world, instance)) is not None:
+            words = log_tail(world, instance)
+            raise StartFailed(f"{contender.name} is not measured: {fault}", words)
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
         _remove_container(world, instance)
@@ -254,11 +259,20 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
         return _found_running(world, instance)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     if answer.first is None:
-        without_tls = answer.error if contender.speaks_tls else None
+        without_tls = contender.speaks_tls and (_tls_fault(world, instance) or answer.error)
         why = answer.unreadable or without_tls or "nothing answers there"
-        raise StartFailed(f"{url}: {why}", "", _unanswered_hint(world.server_host, url, answer))
+        hint = _unanswered_hint(world.server_host, url, answer)
+        if not contender.speaks_tls and (answer.wants_tls or answer.hung_up):
+            why = answer.unreadable or "it closes the connection without an answer"
+            hint = "if it speaks TLS on this port: --url https://..."
+        raise StartFailed(f"{url}: {why}", "", hint)
     if (fault := answer_fault(contender, answer.first)) is not None:
-        raise StartFailed(f"{url}: {fault}", "", _hint_of(contender, answer.first, "--url URL"))
+        advice = _hint_of(contender, answer.first, "--url URL")
+        if answer.wants_tls and not contender.speaks_tls:
+            advice = "it speaks TLS on this port: --url https://..."
+        raise StartFailed(f"{url}: {fault}", "", advice)
+    if (fault := _tls_fault(world, instance)) is not None:
+        raise StartFailed(f"{url}: {fault}", "")
     return _found_running(world, instance)
 
 
@@ -321,6 +335,15 @@ def fault_over_http2(world: World, instance: Instance, timeout_s: float) -> str 
     return http2_fault(world, instance.url, instance.trust, request, max(timeout_s, ASK_INTERVAL_S))
 
 
+def _tls_fault(world: World, instance: Instance) -> str | None:
+    """What the load would refuse in its TLS; probes over HTTP/1.1 take any certificate."""
+    contender = instance.contender
+    if not contender.speaks_tls or contender.speaks_http2:
+        return None
+    request = ready_request(contender, instance.path)
+    return tls_fault(world, instance.url, instance.trust, request, contender.ready_s)
+
+
 def fault_on(world: World, instance: Instance, workload: Workload) -> str | None:
     """The first request of a workload that it answers wrong, and how; None if all are right."""
     ready_s = instance.contender.ready_s
@@ -361,16 +384,22 @@ def _never_ready(
         fault, answered = answer_fault(contender, last.first) or fault, True
         if contender.any_body:
             hint = _hint_of(contender, last.first, "--path /PAGE")
+        if last.wants_tls and not contender.speaks_tls:
+            hint = TLS_HINT
     elif last is not None and last.unreadable is not None:
         fault = last.unreadable
-        hint = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
+        plain = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
+        hint = TLS_HINT if last.wants_tls else plain
     elif last is not None and last.error is not None:
         _adopt_container(world, instance)
         listeners = world.server_host.listeners(instance.process, instance.port)
         if (missed := missed_port(listeners, instance.port, instance.host)) is not None:
             fault, hint = missed.reason, missed.hint
         elif is_known(listeners, instance.port, instance.host):
-            fault = last.error
+            fault = _tls_fault(world, instance) or last.error
+    if last is not None and hint is None and last.hung_up:
+        fault = "it closes each connection without an answer"
+        hint = None if contender.speaks_tls else TLS_HINT
     symptom = f"{contender.name} was not ready within {contender.ready_s:.3g} s: {fault}"
     if settled:
         symptom = f"{contender.name} is not measured: {fault}"

@@ -20,6 +20,7 @@ PATIENCE_S = 5.0  # silence after which a server counts as not answering
 DEADLINE_S = 30.0  # of one exchange, silent or not
 LEAST_DEADLINE_S = 0.05  # of a request after a slow one
 SHOWN_BYTES = 60
+TLS_ALERT = b"\x15\x03"  # how its record begins
 SAMPLES = 3  # requests of each template, with different values
 GROWTH_ROUNDS = 2
 
@@ -104,10 +105,25 @@ class Answer:
         return self.responses[0] if self.responses else None
 
     @property
+    def wants_tls(self) -> bool:
+        """Whether it is what servers answer to plain HTTP on a port of TLS."""
+        first = self.first
+        refused = first is not None and first.status == 400 and b"HTTPS" in first.body
+        return refused or self.start.startswith(TLS_ALERT)
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether the server closed the connection without a byte."""
+        has_error = self.error is not None and "closed the connection" not in self.error
+        return self.closed and not self.received_bytes and not has_error
+
+    @property
     def unreadable(self) -> str | None:
         """Why the bytes are no response; None if they are one, or if there are none."""
         if self.first is not None or not self.received_bytes:
             return None
+        if self.wants_tls:
+            return "it speaks TLS on this port"
         if self.received.is_malformed:
             shown = self.start.decode(errors="replace")
             return f"its answer is not HTTP ({self.received.rest}): {shown!r}"

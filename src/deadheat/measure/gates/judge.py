@@ -95,7 +95,8 @@ def workers(evidence: Evidence) -> Gate | None:
 
 
 def little_law(evidence: Evidence) -> Gate | None:
-    """Closed loop: requests in flight fill the connections (Little, 1961: N = X R).
+    """Closed loop: requests in flight fill the connections, and the streams of each (Little, 1961:
+    N = X R).
 
     Read from the engine only, which adds up the time of each request; wrk rewrites its latencies
     and ab rounds them to milliseconds. Of a request that overlaps an end of the trial, the time
@@ -105,7 +106,8 @@ def little_law(evidence: Evidence) -> Gate | None:
     if result.little_law_error is None or evidence.spec.rate_per_s is not None:
         return None
     error = abs(result.little_law_error)
-    advice = "connections were idle or starved, or time passed inside the client"
+    places = "streams" if (evidence.spec.http2_streams or 1) > 1 else "connections"
+    advice = f"{places} were idle or starved, or time passed inside the client"
     return at_most("little_law", error, LITTLE_ERROR_MAX, "share", advice)
 
 

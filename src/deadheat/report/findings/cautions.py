@@ -30,7 +30,10 @@ GATE_WORDS = {
     "errors": ("requests failed", "rates leave them out"),
     "frequency": ("the CPUs ran slower than before", "see `deadheat doctor`"),
     "listen_drops": ("a full queue dropped connections", "raise the server's backlog"),
-    "little_law": ("connections were idle, or the client lost time", "the rate is too low"),
+    "little_law": (
+        "connections or streams were idle, or the client lost time",
+        "the rate is too low",
+    ),
     "neighbor": ("other programs used the CPUs", "end them (see `top`)"),
     "network": ("the network was near its limit", "it may have set the rate"),
     "retransmits": ("packets were lost", "each loss may stall a connection"),

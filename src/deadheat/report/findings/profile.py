@@ -160,8 +160,9 @@ def interval_text(each: Prediction) -> str:
     return f"[{each.low:.2f}, {each.high:.2f}]"
 
 
-def _texts(each: Prediction) -> Iterator[str]:
-    yield _agreement_text(each)
+def _texts(each: Prediction, has_order: bool) -> Iterator[str]:
+    if has_order:
+        yield _agreement_text(each)
     if each.cpu_us_more is not None:
         more = "more" if each.cpu_us_more >= 0 else "less"
         yield (
@@ -243,7 +244,8 @@ def _prediction(
         cpu_us_more=statistics.median(more_us.values()) if more_us else None,
         text=(),
     )
-    return replace(each, text=tuple(_texts(each)))
+    has_order = len(standings[by].keys() & standings[workload].keys()) > 1
+    return replace(each, text=tuple(_texts(each, has_order)))
 
 
 def _movers(

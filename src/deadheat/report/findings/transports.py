@@ -3,25 +3,39 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from deadheat import numbers
 from deadheat.report.findings.comparison import changes
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.slice_fit import beside_first_transport, over_transport
 from deadheat.report.model.view import Cell, RunView
+from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
-from deadheat.stats.ranking.change import UnpairedChange, learned_difference, learned_means
+from deadheat.stats.ranking.change import (
+    MeanDifference,
+    UnpairedChange,
+    learned_difference,
+    learned_means,
+)
 from deadheat.stats.ranking.model_ranking import pair_fits
+from deadheat.stats.ranking.pairs import PairFits
+
+Places = npt.NDArray[np.int64]
+UNKNOWN = MeanDifference(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class TransportCost:
     """A server on a workload over a transport, beside the same over the first transport.
 
-    All intervals of a workload over a transport hold jointly at 95 %. In a race in slices, those of
-    rates come from one model of the slices over both transports. What is unknown is null.
+    The intervals of one figure of a workload over a transport hold jointly at 95 %. In a race in
+    slices, those of rates come from one model of the slices over both transports. What is unknown
+    is null.
     """
 
     __pydantic_config__ = SHAPE
@@ -39,6 +53,10 @@ class TransportCost:
     cpu_us_more_high: Finite | None
     service_us_p99: Finite | None
     service_us_p99_by: Finite | None
+    service_us_p99_more: Finite | None
+    """The difference between the means over starts, which have a p99 each."""
+    service_us_p99_more_low: Finite | None
+    service_us_p99_more_high: Finite | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +140,10 @@ def _between(first: RunView, other: RunView, connections: int) -> Iterator[Trans
     )
     rates = changes(first, other, connections) | _modeled(first, other, connections)
     names = [name for name in before if name in after and name in rates]
-    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
-    cpu_us = learned_means(
-        {
-            (name, side): _cpu_us_by_start(cells[name])
-            for name in names
-            for side, cells in enumerate((before, after))
-        }
-    )
+    cpu_us = _more(before, after, names, _cpu_us_by_start)
+    p99_us = _more(before, after, names, lambda cell: cell.service_us_p99_by_start)
     for name in names:
-        rate, sides = rates[name], [cpu_us.get((name, side)) for side in (0, 1)]
-        cpu = learned_difference(sides[0], sides[1], alpha) if sides[0] and sides[1] else None
+        rate, cpu, p99 = rates[name], cpu_us.get(name, UNKNOWN), p99_us.get(name, UNKNOWN)
         yield TransportCost(
             name=name,
             workload=other.workload,
@@ -141,12 +152,41 @@ def _between(first: RunView, other: RunView, connections: int) -> Iterator[Trans
             rate_ratio=rate.ratio,
             rate_ratio_low=rate.low if numbers.is_known(rate.low, rate.high) else None,
             rate_ratio_high=rate.high if numbers.is_known(rate.low, rate.high) else None,
-            cpu_us_more=cpu.value if cpu else None,
-            cpu_us_more_low=cpu.low if cpu and math.isfinite(cpu.low) else None,
-            cpu_us_more_high=cpu.high if cpu and math.isfinite(cpu.high) else None,
+            cpu_us_more=_finite(cpu.value),
+            cpu_us_more_low=_finite(cpu.low),
+            cpu_us_more_high=_finite(cpu.high),
             service_us_p99=after[name].service["p99"],
             service_us_p99_by=before[name].service["p99"],
+            service_us_p99_more=_finite(p99.value),
+            service_us_p99_more_low=_finite(p99.low),
+            service_us_p99_more_high=_finite(p99.high),
         )
+
+
+def _more(
+    before: Mapping[str, Cell],
+    after: Mapping[str, Cell],
+    names: Sequence[str],
+    by_start: Callable[[Cell], Sequence[float]],
+) -> dict[str, MeanDifference]:
+    """What a figure of each server is more by; a server without it on both sides is left out."""
+    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
+    means = learned_means(
+        {
+            (name, side): by_start(cells[name])
+            for name in names
+            for side, cells in enumerate((before, after))
+        }
+    )
+    return {
+        name: learned_difference(means[name, 0], means[name, 1], alpha)
+        for name in names
+        if (name, 0) in means and (name, 1) in means
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _modeled(first: RunView, other: RunView, connections: int) -> dict[str, UnpairedChange]:
@@ -167,11 +207,62 @@ def _modeled(first: RunView, other: RunView, connections: int) -> dict[str, Unpa
         for name, (before, after) in sides.items()
         if before is not None and after is not None
     }
-    half_width = fits.half_width(ErrorLevel(comparisons=max(len(pairs), 1)).alpha)
+    if not pairs:
+        return {}
+    before, after = np.array([*pairs.values()]).T
+    half_width = _half_widths(fits, before, after, _shifts(first, other, connections, [*pairs]))
+    log_ratio = fits.log_ratio[after, before]
     return {
-        name: UnpairedChange.of(fits.log_ratio[after, before], half_width[after, before])
-        for name, (before, after) in pairs.items()
+        name: UnpairedChange.of(log_ratio[place], half_width[place])
+        for place, name in enumerate(pairs)
     }
+
+
+def _shifts(
+    first: RunView, other: RunView, connections: int, names: Sequence[str]
+) -> Sequence[float]:
+    """What the servers lose alike over the second transport in each block, around the mean."""
+    by_block: defaultdict[int, list[float]] = defaultdict(list)
+    for name in names:
+        before, after = (
+            {
+                trial.block: math.log(trial.rate_per_s)
+                for contender in view.contenders
+                if contender.name == name
+                for trial in contender.cells[connections].valid
+                if trial.rate_per_s
+            }
+            for view in (first, other)
+        )
+        lost = {block: after[block] - before[block] for block in before if block in after}
+        mean = statistics.fmean(lost.values()) if lost else 0.0
+        for block, value in lost.items():
+            by_block[block].append(value - mean)
+    return [statistics.fmean(values) for values in by_block.values()]
+
+
+def _half_widths(fits: PairFits, before: Places, after: Places, shifts: Sequence[float]) -> Floats:
+    """Of the log ratios of the servers `after` to those `before`, jointly at 95 %.
+
+    A block measures one transport after the other. What the machine does in between is the same for
+    all servers, so these errors do not cancel. The model expects them from what the machine does
+    from slice to slice; rare disturbances are worse. So their variance is at least that of the
+    shifts from block to block, and has so many degrees of freedom (Satterthwaite 1946).
+    """
+    alpha = ErrorLevel(comparisons=len(before)).alpha
+    if len(shifts) < 2:
+        return fits.half_width(alpha)[after, before]
+    variance = fits.standard_error**2
+    own, own_degrees = variance[after, before], fits.degrees_of_freedom[after, before]
+    crossed, within = variance[np.ix_(after, before)], variance[np.ix_(before, before)]
+    covariance = (crossed + crossed.T - variance[np.ix_(after, after)] - within) / 2
+    known = covariance[~np.eye(len(before), dtype=bool) & np.isfinite(covariance)]
+    shared = np.clip(known.mean() if len(known) else own, 0.0, own)
+    seen = statistics.variance(shifts) / len(shifts)
+    common, rest = np.maximum(shared, seen), own - shared
+    degrees = (common + rest) ** 2 / (common**2 / (len(shifts) - 1) + rest**2 / own_degrees)
+    reach = t_critical(alpha / 2, np.minimum(degrees, own_degrees)) * np.sqrt(common + rest)
+    return np.asarray(reach + fits.disagreement[after, before])
 
 
 def _cpu_us_by_start(cell: Cell) -> list[float]:

@@ -1,6 +1,6 @@
 """Tables of what servers cost: at common offered rates, over transports, and their footprint."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from deadheat import numbers
@@ -169,8 +169,7 @@ def transport_tables(costs: Sequence[TransportCost]) -> list[tuple[str, list[Col
                 column(rows, "server", lambda cost: one_line(cost.name, NAME_MAX), False),
                 column(rows, "rate, % of that\n[95 %]", _transport_rate, False),
                 column(rows, "CPU µs/req more\n[95 %]", _transport_cpu, False),
-                column(rows, "p99 ms\nof that", _p99_by, True),
-                column(rows, "p99\nms", _p99, True),
+                column(rows, "p99 ms more\n[95 %]", _transport_p99, False),
             ],
         )
         for workload, by in shown
@@ -198,22 +197,32 @@ def _loss(cost: TransportCost) -> tuple[bool, float]:
     return cost.rate_ratio_low is None, -(cost.rate_ratio or 0.0)
 
 
-def _p99_by(cost: TransportCost) -> str:
-    return numbers.milliseconds(cost.service_us_p99_by)
-
-
-def _p99(cost: TransportCost) -> str:
-    return numbers.milliseconds(cost.service_us_p99)
-
-
 def _transport_rate(cost: TransportCost) -> str:
     return numbers.of_leader(cost.rate_ratio, cost.rate_ratio_low, cost.rate_ratio_high)
 
 
 def _transport_cpu(cost: TransportCost) -> str:
-    if cost.cpu_us_more is None:
+    interval = (cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high)
+    return _signed(interval, lambda us: f"{us:,.1f}")
+
+
+def _transport_p99(cost: TransportCost) -> str:
+    low, high = cost.service_us_p99_more_low, cost.service_us_p99_more_high
+    interval = (cost.service_us_p99_more, low, high)
+    largest_us = max([abs(each) for each in interval if each is not None], default=0.0)
+    decimals = 2 if largest_us < 1_000 else 1 if largest_us < 10_000 else 0
+    return _signed(interval, lambda us: f"{us / 1000:,.{decimals}f}")
+
+
+def _signed(
+    interval: tuple[float | None, float | None, float | None], written: Callable[[float], str]
+) -> str:
+    """`+4.2 [-0.1, +8.5]`"""
+    value, low, high = (
+        None if each is None else f"{'-' if each < 0 else '+'}{written(abs(each))}"
+        for each in interval
+    )
+    if value is None:
         return numbers.NONE
-    low, high = cost.cpu_us_more_low, cost.cpu_us_more_high
-    if low is None or high is None:
-        return f"{cost.cpu_us_more:+,.1f} {numbers.UNKNOWN}"
-    return f"{cost.cpu_us_more:+,.1f} [{low:+,.1f}, {high:+,.1f}]"
+    known = low is not None and high is not None
+    return f"{value} [{low}, {high}]" if known else f"{value} {numbers.UNKNOWN}"

@@ -70,7 +70,8 @@ def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[s
     yield from table(profile_columns(overview))
     for title, columns in transport_tables(overview.transports):
         yield from _titled(title, columns)
-    title = f"How well {_text(overview.predictions[0].by)} predicts the others"
+    by = _text(overview.predictions[0].by)
+    title = f"How well {by} predicts the others" if len(overview.rows) > 1 else f"Beside {by}"
     yield from _listed(title, [*map(_text, predictions(overview))])
     if explained := [*explanation_points(view)]:
         yield from _titled(TITLE, explanation_columns(view))

@@ -120,6 +120,12 @@ class Facts:
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
 
+    def p99s_by_start(self, trials: Sequence[StoredTrial]) -> tuple[float, ...]:
+        """The p99 of the service times of each start that had enough requests."""
+        by_start = grouped(trials, lambda trial: trial.invocation)
+        p99s = [self.distribution(group, "service_us")["p99"] for group in by_start.values()]
+        return tuple(p99_us for p99_us in p99s if p99_us is not None)
+
     def _of(self, texts: Sequence[str]) -> Distribution:
         """The merged histogram, which is kept."""
         if self._merged is None or self._merged[0] != texts:

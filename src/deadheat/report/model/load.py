@@ -13,6 +13,7 @@ from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
 from deadheat.host.doctor import host_key
 from deadheat.load.engine import HANDSHAKE
+from deadheat.protocol import StoredProtocol
 from deadheat.report.model.evidence import (
     LinkLosses,
     RawOutput,
@@ -178,7 +179,7 @@ def _contenders(
             kind=row.manifest.get("kind"),
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
-            cells=_cells(trials[row.id], facts, not run.protocol.keep_alive),
+            cells=_cells(trials[row.id], facts, run.protocol),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.get("homepage"),
             notes=_notes(row),
@@ -258,8 +259,10 @@ def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dic
     return {key: raw_output(trial, outputs[trial.id]) for key, trial in chosen.items()}
 
 
-def _cells(trials: Sequence[StoredTrial], facts: Facts, reconnects: bool) -> dict[int, Cell]:
-    """The closed-loop trials by level; `reconnects`: each request had a connection."""
+def _cells(
+    trials: Sequence[StoredTrial], facts: Facts, protocol: StoredProtocol
+) -> dict[int, Cell]:
+    """The closed-loop trials by level."""
     measured = [trial for trial in trials if trial.kind == "measure"]
     cells = {}
     for connections, group in grouped(measured, lambda trial: trial.connections).items():
@@ -270,7 +273,12 @@ def _cells(trials: Sequence[StoredTrial], facts: Facts, reconnects: bool) -> dic
             trials=views,
             service=facts.distribution(counted, "service_us"),
             first_byte=facts.distribution(counted, "first_byte_us"),
-            handshake=facts.distribution(counted, HANDSHAKE) if reconnects else Distribution(),
+            handshake=(
+                Distribution() if protocol.keep_alive else facts.distribution(counted, HANDSHAKE)
+            ),
+            service_us_p99_by_start=(
+                facts.p99s_by_start(counted) if len(protocol.transports) > 1 else ()
+            ),
         )
     return cells
 

@@ -99,6 +99,7 @@ class Cell:
     first_byte: Distribution = field(default_factory=Distribution)
     handshake: Distribution = field(default_factory=Distribution)  # of TLS, one for each request
     model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
+    service_us_p99_by_start: tuple[float, ...] = ()  # where it is known; of several transports only
 
     @cached_property
     def valid(self) -> tuple[TrialView, ...]:
