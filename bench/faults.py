@@ -9,15 +9,16 @@ Each case hits one part of a race (target) with one fault (signal) in one moment
 resumes the race, and a last one completes it. A case fails if an acknowledged trial is lost, if a
 process, cgroup, listening socket or file is left, at a traceback, at an exit code that the
 documents do not have, if a command takes longer than two minutes, or if the race cannot be
-completed. `--json` adds the cases, their seeds and the command to the file; faults with the fewest
-cases come first. `--again` repeats the chains that failed, with their seeds. Chains during which
-this process itself was stopped are left out, and counted.
+completed. `--json` adds the cases, their seeds and versions, and the command to the file; faults
+with the fewest cases come first. `--again` repeats the chains that failed, with their seeds. Chains
+during which this process itself was stopped are left out, and counted.
 """
 
 import argparse
 import json
 import random
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +34,7 @@ from bench.faulted.matrix import MOMENTS, PAGES, TRANSPORTS, Fault, fewest_first
 from bench.faulted.pages import Pages
 from bench.faulted.sandbox import refusal
 from bench.faulted.transports import Transports
+from deadheat import __version__
 from deadheat.campaign.run import STANDSTILLS
 
 CHAIN_LENGTH = 4
@@ -80,12 +82,19 @@ def _run(arguments: argparse.Namespace, before: Sequence[Case]) -> Outcome:
     else:
         chains = new_chains(arguments.kills, order, before, arguments.only)
     cases, stopped = run(chains, arguments.jobs, end_s)
+    version = f"{__version__} at {_commit()}"
+    cases = [case | {"version": version} for case in cases]
     part = {"seed": arguments.seed, "command": _command(), "cases": len(cases), "stopped": stopped}
     return Outcome(cases, [part])
 
 
 def _command() -> str:
     return shlex.join(["python", "-m", "bench.faults", *sys.argv[1:]])
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def new_chains(
@@ -193,12 +202,14 @@ def table(cases: Sequence[Case]) -> str:
     failed = sum(bool(case["failures"]) for case in cases)
     inside = sum(case["inside"] for case in cases)
     ways = Counter(case["containment"] for case in cases)
+    versions = Counter(case["version"] for case in cases)
     lines += [
         "",
         f"{len(cases)} cases, {inside} of them within the moment; {failed} failed",
         "contained by " + ", ".join(f"{way} {number}" for way, number in sorted(ways.items())),
         f"{sum(case['trials'] for case in cases)} acknowledged trials checked; "
         f"{_with('lost trials', cases)} cases lost one, {_with('left ', cases)} left something",
+        "by version: " + ", ".join(f"{of}: {number}" for of, number in versions.items()),
     ]
     return "\n".join(lines)
 

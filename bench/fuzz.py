@@ -2,39 +2,65 @@
 
 Each target of `tests/fuzz/targets.py` gets the same share of the time, in a process with limited
 memory. An input fails if it ends in an exception other than `DeadheatError`, opens a file outside
-its folder, or takes too long. Failures are shrunk and printed, and the exit code is 1.
+its folder, takes too much CPU time, or hangs. Failures are shrunk and printed, and the exit code is
+1. Time in which this process was stopped does not count.
 """
 
 import argparse
 import multiprocessing
+import os
 import random
 import resource
 import signal
 import time
 import traceback
-from typing import Any, NoReturn
+from typing import Any
 
 from hypothesis import HealthCheck, given, seed, settings
 
+from deadheat.campaign.run import Standstills
 from tests.fuzz.targets import TARGETS, check_input
 
-INPUT_S_MAX = 20
+CPU_S_MAX = 20  # of an input, however busy the machine is
+HANGS_S = 300.0  # of an input; and of a target, past its time
+LOOK_S = 2.0
 MEMORY_BYTES_MAX = 2 << 30
 BATCH = 200
 
 
-def _too_long(*_: object) -> NoReturn:
-    raise TimeoutError(f"the input took more than {INPUT_S_MAX} s")
+class Clock:
+    """Seconds since it was made, without those in which this process was stopped."""
+
+    def __init__(self) -> None:
+        self._standstills = Standstills()
+        self._stood_before_s = self._standstills.total_s()
+        self._begun_s = time.monotonic()
+
+    def now_s(self) -> float:
+        stood_s = self._standstills.total_s() - self._stood_before_s
+        return time.monotonic() - self._begun_s - stood_s
+
+
+def _cpu_s() -> float:
+    """The CPU time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
 
 
 def _fuzz(name: str, duration_s: float, first_seed: int) -> None:
     """Run batches until the time is over. Ends with exit code 1 after a failure."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
-    signal.signal(signal.SIGALRM, _too_long)
-    target = TARGETS[name]
-    inputs, slowest_s, end_s = 0, 0.0, time.monotonic() + duration_s
+    clock, target = Clock(), TARGETS[name]
+    inputs, slowest_s, begin_s, cpu_before_s = 0, 0.0, 0.0, 0.0
     numbers = random.Random(first_seed)
-    while time.monotonic() < end_s:
+
+    def end_if_too_long(*_: object) -> None:
+        if _cpu_s() - cpu_before_s > CPU_S_MAX:
+            raise TimeoutError(f"the input took more than {CPU_S_MAX} s of CPU time")
+        if clock.now_s() - begin_s > HANGS_S:
+            raise TimeoutError("the input hangs")
+
+    signal.signal(signal.SIGALRM, end_if_too_long)
+    while clock.now_s() < duration_s:
 
         @seed(numbers.randrange(2**32))
         @settings(
@@ -46,17 +72,17 @@ def _fuzz(name: str, duration_s: float, first_seed: int) -> None:
         )
         @given(target.inputs)
         def batch(content: Any) -> None:
-            nonlocal inputs, slowest_s
-            if time.monotonic() > end_s:
+            nonlocal inputs, slowest_s, begin_s, cpu_before_s
+            begin_s, cpu_before_s = clock.now_s(), _cpu_s()
+            if begin_s > duration_s:
                 return
-            begin_s = time.monotonic()
-            signal.alarm(INPUT_S_MAX)
+            signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
             try:
                 check_input(target, content)
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 inputs += 1
-                slowest_s = max(slowest_s, time.monotonic() - begin_s)
+                slowest_s = max(slowest_s, _cpu_s() - cpu_before_s)
 
         try:
             batch()
@@ -66,7 +92,8 @@ def _fuzz(name: str, duration_s: float, first_seed: int) -> None:
             raise SystemExit(1) from None
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{name:14} {inputs:8,} inputs, the slowest {slowest_s:.2f} s, peak {peak_mib:,.0f} MiB",
+        f"{name:14} {inputs:8,} inputs in {clock.now_s():.0f} s ({_cpu_s():.0f} s of CPU time), "
+        f"the slowest {slowest_s:.2f} s, peak {peak_mib:,.0f} MiB",
         flush=True,
     )
 
@@ -86,7 +113,9 @@ def main() -> int:
             target=_fuzz, args=(name, share_s, arguments.seed)
         )
         child.start()
-        child.join(share_s + 300)
+        clock = Clock()
+        while child.is_alive() and clock.now_s() < share_s + HANGS_S:
+            child.join(1.0)
         if child.is_alive():
             print(f"{name:14} FAILED: hangs where no signal reaches it", flush=True)
             child.kill()

@@ -24,6 +24,7 @@ TRANSPORTED = [  # a server that does wrong, one that may, and one with another 
 ]
 CASE = {"target": "cli", "signal": "KILL", "moment": "slice", "inside": True, "trials": 7}
 CASE |= {"containment": "subreaper", "failures": ["lost trials [3]"], "seed": 5}
+CASE |= {"version": "1.0 at abc"}
 
 
 @pytest.mark.alone
@@ -96,7 +97,8 @@ def test_table_counts_cases_and_failures() -> None:
     shown = table([CASE, CASE | {"failures": []}]).splitlines()
     assert shown[1].split() == ["cli", "KILL", "2", "(1!)"]
     assert shown[3] == "2 cases, 2 of them within the moment; 1 failed"
-    assert shown[-1] == ("14 acknowledged trials checked; 1 cases lost one, 0 left something")
+    assert shown[-2] == "14 acknowledged trials checked; 1 cases lost one, 0 left something"
+    assert shown[-1] == "by version: 1.0 at abc: 2"
 
 
 def test_modes_of_a_transport_are_one_row() -> None:

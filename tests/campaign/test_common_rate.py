@@ -86,6 +86,19 @@ def test_a_share_is_one_of_the_slowest_maximum_and_stays_when_resumed(fake: Fake
     assert fake.host.now_s() < 75
 
 
+def test_a_resumed_run_past_its_budget_loads_those_without_a_trial(fake: FakeWorld) -> None:
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if request["duration_s"] < 0.5:  # no warm-up
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(at_rates(500.0))
+    assert fake.trials() == []
+    fake.before_slice = lambda *_: fake.host.sleep(100.0)
+    fake.resume(run_id)
+    assert {trial["name"] for trial in fake.trials()} == {"fast", "slow"}
+
+
 def test_cannot_be_extended(fake: FakeWorld) -> None:
     run_id = fake.conduct(at_rates(500.0))
     with pytest.raises(DeadheatError, match="one look, at its end"):

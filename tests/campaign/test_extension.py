@@ -159,3 +159,13 @@ def test_bug_a_race_whose_open_contenders_dropped_out_never_ended(fake: FakeWorl
     fake.before_slice = refuse
     fake.conduct(sliced())
     assert fake.left_running() == []
+
+
+def test_a_race_that_measured_nothing_measures_all_with_more_time(fake: FakeWorld) -> None:
+    """However little: a start takes longer here than the whole budget, and than what is added."""
+    fake.start_slowly(4)
+    fake.add_controls()
+    run_id = fake.conduct(sliced(stopping={"kind": "settle", "invocations": 1, "budget_s": 3}))
+    assert (fake.trials(), conclusion(fake)["why"]) == ([], "budget spent")
+    extend(fake, run_id, 1)
+    assert {trial["name"] for trial in fake.trials()} == set(fake.rates)

@@ -16,7 +16,7 @@ from deadheat.host import Sample
 from deadheat.host.fake import FakeServer
 from deadheat.load import LoadSpec
 from deadheat.measure.database import Database
-from deadheat.measure.load_process import LoadProcess, open_load
+from deadheat.measure.load_process import HANG_UP_S, LoadProcess, open_load
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
 from deadheat.report.findings.analysis import verdicts_of
@@ -69,6 +69,21 @@ def test_a_server_races_on_the_workloads_that_it_answers(fake: FakeWorld) -> Non
     assert ("quick", "deft") in verdicts[Level("hello", 10)]
     assert list(verdicts[Level("deep", 10)]) == [("deft", "quick")]
     assert json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])["why"] == "settled"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bug_a_budget_spent_in_the_first_level_left_a_server_of_another_one_without_a_trial(
+    fake: FakeWorld, seed: int
+) -> None:
+    """Levels come in random order, and `plain` answers hello alone."""
+
+    def spend(name: str, request: dict[str, Any]) -> None:
+        if request["duration_s"] > HANG_UP_S:
+            fake.host.sleep(100.0)
+
+    fake.before_slice = spend
+    fake.conduct(protocol(controls=False, stopping=SHORT), seed=seed)
+    assert {trial["name"] for trial in fake.trials()} == {"quick", "deft", "plain"}
 
 
 CHECKED = DEEP | {"checks": [{"about": "a hole", "path": "/hole", "expect": {"status": 404}}]}

@@ -1,6 +1,7 @@
 """Races in slices in which something dies, is killed or is interrupted."""
 
 import itertools
+import math
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from deadheat.errors import DeadheatError
+from deadheat.events import Progress
 from deadheat.host import Exited, HostError, Listeners
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.store import store as store_module
 from tests.campaign.fake_world import FakeWorld, greet
-from tests.campaign.made_protocols import sliced
+from tests.campaign.made_protocols import SETTLE, sliced
 
 
 @pytest.fixture
@@ -250,8 +252,44 @@ def test_bug_a_resumed_run_past_its_budget_left_contenders_without_a_trial(
     fake.before_slice = lambda *_: None
     (run,) = fake.rows("SELECT id FROM run")
     fake.resume(run["id"])
-    measured = {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}
-    assert measured == {"fast", "middle", "slow", "null-server", "reference"}
+    assert measured(fake) == {"fast", "middle", "slow", "null-server", "reference"}
+
+
+def measured(fake: FakeWorld) -> set[str]:
+    return {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}
+
+
+def test_bug_a_resumed_run_without_a_trial_was_complete_before_all_had_one(fake: FakeWorld) -> None:
+    """On a busy machine, its starts took longer than the whole budget.
+
+    Its progress had an infinite time left, which a terminal cannot show.
+    """
+
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(sliced(stopping=SETTLE | {"budget_s": 12}))
+    assert fake.trials() == []
+    fake.before_slice = lambda *_: None
+    fake.start_slowly(4)
+    fake.resume(run_id)
+    assert measured(fake) == set(fake.rates)
+    lefts_s = [event.left_s for event in fake.events if isinstance(event, Progress)]
+    assert all(map(math.isfinite, filter(None, lefts_s)))
+
+
+def test_bug_a_resumed_run_past_its_budget_measured_only_its_first_group(fake: FakeWorld) -> None:
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if fake.trials():
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
+    assert measured(fake) < set(fake.rates)
+    fake.before_slice = lambda *_: fake.host.sleep(100.0)
+    fake.resume(run_id)
+    assert measured(fake) == {"fast", "middle", "slow"}
 
 
 def test_a_block_is_stored_whole_or_not_at_all(

@@ -10,7 +10,8 @@ from deadheat.catalog import load_catalog, load_server
 from deadheat.catalog.new import copy_server
 from deadheat.catalog.server import FILES_MAX, copy_folder, hash_files
 from deadheat.catalog.toml_lines import BYTES_MAX, FileFault, key_lines, line_of
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
+from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import read_figures
 from tests.catalog.conftest import MANIFEST, Folders
 
@@ -22,22 +23,33 @@ def fault_of(folders: Folders, text: str) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_an_integer_of_5000_digits_is_a_fault(folders: Folders) -> None:
-    """Regression: a traceback."""
-    text = MANIFEST + "workers = " + "9" * 5000 + "\n"
-    assert fault_of(folders, text) == "server.toml:16: a number has too many digits"
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        *(("workers", value) for value in ("9" * 4000, "0x" + "f" * 5000, "1000001", "0")),
+        *(("workers", value) for value in ("9" * 4000, "0x" + "f" * 900, "1000001", "0")),
         *(("ready_s", value) for value in ("inf", "nan", "1e300", "604801")),
     ],
 )
 def test_a_number_out_of_range_is_a_fault(folders: Folders, key: str, value: str) -> None:
     fault = fault_of(folders, MANIFEST + f"{key} = {value}\n")
     assert fault.startswith(f"server.toml:16: start.{key}: expected ")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000, "[1,\n 0b" + "1" * 5000])
+def test_bug_an_endless_number_printed_an_error_that_python_ignored(
+    folders: Folders, number: str
+) -> None:
+    fault = fault_of(folders, MANIFEST + f"ready_s = {number}\n")
+    line = 16 + number.count("\n")
+    assert fault == f"server.toml:{line}: a number has too many digits"
+
+
+def test_bug_a_name_too_long_for_a_file_was_a_traceback(folders: Folders) -> None:
+    """`--protocol` with such a name said that the path is wrong."""
+    text = MANIFEST.replace("[version]", f'recipe = "{"9" * 5000}"\n[version]', 1)
+    assert ": recipe: expected to have at most 100 characters" in fault_of(folders, text)
+    with pytest.raises(UsageFault, match="expected a name of at most 250 bytes"):
+        load_protocol(folders.root, "9" * 5000)
 
 
 @pytest.mark.parametrize("nested", ["[" * 3000 + "]" * 3000, "{a=" * 3000 + "1" + "}" * 3000])

@@ -109,6 +109,11 @@ def test_rejects_an_invalid_flag_or_value(
     assert symptom in ended.err
 
 
+def test_bug_a_body_from_a_device_without_end_was_read_for_ever(deadheat: Deadheat) -> None:
+    ended = deadheat("run", "--body", "/dev/zero", "--url", "http://127.0.0.1:1/")
+    assert (ended.code, "--body /dev/zero: expected a regular file" in ended.err) == (2, True)
+
+
 def test_rejects_latency_of_servers_that_run_alone(deadheat: Deadheat) -> None:
     """Regression: it was reported after everything else had been measured, and the run failed."""
     ended = deadheat("run", "hello", "--protocol", "paper", "--latency")

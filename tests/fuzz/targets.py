@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -234,13 +235,13 @@ def check_har(content: bytes, folder: Path) -> None:
     path = folder / "recorded.har"
     path.write_bytes(content)
     with suppress(DeadheatError):
-        workload_text("paper", "x", read_har(path)).text.encode()
+        tomllib.loads(workload_text("paper", "x", read_har(path)).text.encode().decode())
 
 
 def check_curl(content: bytes, _: Path) -> None:
     with suppress(DeadheatError):
         recorded = read_curl(content.decode(errors="surrogateescape"))
-        workload_text("paper", "x", [recorded]).text.encode()
+        tomllib.loads(workload_text("paper", "x", [recorded]).text.encode().decode())
 
 
 def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
@@ -429,8 +430,24 @@ def _only_files_in(folder: Path) -> Iterator[None]:
         _Files.folder, tempfile.tempdir = None, before
 
 
+@contextmanager
+def _no_error_ignored() -> Iterator[None]:
+    """Python prints an error that it cannot raise, and goes on."""
+    ignored: list[object] = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda event: ignored.append(event.exc_value)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+    assert not ignored, ignored
+
+
 def check_input(target: Target, content: Any) -> None:
-    """Check one input in a fresh folder; no file elsewhere may be opened."""
+    """Check one input in a fresh folder; no file elsewhere may be opened, no error be ignored."""
     _database()
-    with tempfile.TemporaryDirectory(prefix="deadheat-fuzz-") as name, _only_files_in(Path(name)):
+    with (
+        tempfile.TemporaryDirectory(prefix="deadheat-fuzz-") as name,
+        _only_files_in(Path(name)),
+        _no_error_ignored(),
+    ):
         target.check(content, Path(name))

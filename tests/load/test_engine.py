@@ -65,6 +65,14 @@ def test_reads_an_open_loop_with_errors() -> None:
     assert "response_us" in result.histograms
 
 
+@pytest.mark.parametrize("kind", ["unsolicited_idle", "unclosed"])
+def test_bug_what_a_connection_did_without_a_request_was_no_error(kind: str) -> None:
+    document = json.loads(printed("engine-closed.json").stdout)
+    document["connections"][kind] = 3
+    result = ENGINE.parse(SPEC, completed(stdout=json.dumps(document)), "0.1.0")
+    assert result.errors == {kind: 3}
+
+
 def test_reports_a_failed_first_request() -> None:
     with pytest.raises(GeneratorFailed, match=r"the first request failed: .*Connection refused"):
         parse("engine-refused.json")

@@ -5,6 +5,8 @@ import json
 import logging
 import re
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from deadheat import report
 from deadheat.cli.serve import Http
 from deadheat.errors import DeadheatError
+from deadheat.host.agent.kernel import start_ticks
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import PackedDocument, document_of, packed_document
@@ -151,6 +154,29 @@ def test_a_document_is_made_in_a_separate_process(run: MadeRun) -> None:
     document = document_of(run.store.path, run.run_id)
     assert document.packed == packed_document(run.store.path, run.run_id)
     assert document.cpu_ms > 0
+
+
+TIED = """
+import os, signal, sys, time
+from deadheat.host.agent.init import end_with
+if len(sys.argv) == 1:
+    child = [sys.executable, "-c", sys.orig_argv[2], str(os.getpid())]
+    if os.fork():
+        time.sleep(600)
+    os.execv(sys.executable, child)
+end_with(int(sys.argv[1]), signal.SIGKILL)
+print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+def test_bug_a_killed_serve_left_the_process_that_made_a_document() -> None:
+    with subprocess.Popen([sys.executable, "-c", TIED], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        assert start_ticks(child) is not None
+        process.kill()
+        eventually(lambda: start_ticks(child) is None)
 
 
 def test_an_error_in_that_process_keeps_its_words(run: MadeRun) -> None:

@@ -187,6 +187,14 @@ def test_rejects_other_commands(command: str, cause: str) -> None:
         read_curl(command)
 
 
+@pytest.mark.parametrize("url", ["http://[]a.test/", "http://[[/", "http://a\u2100b/"])
+def test_bug_a_url_that_cannot_be_read_was_a_traceback(url: str) -> None:
+    imported = workload_text("x", "x", [read_curl(f"curl '{url}'"), read_curl("curl http://b/")])
+    assert (imported.origin, imported.requests) == ("http://b", 1)
+    assert imported.left_out == {"a URL that cannot be read": 1}
+    assert workload_text("x", "x", [read_curl(f"curl '{url}'")]).requests == 0
+
+
 def test_a_curl_command_loses_its_credentials(tmp_path: Path) -> None:
     command = (
         "curl 'http://a.test/items?page=2&api_key=s3cr3t-query' -u me:hunter2 -b id=s3cr3t-cookie "

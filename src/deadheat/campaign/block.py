@@ -144,7 +144,7 @@ class Block:
         machines: dict[Level, list[Watched]] = {}
         failed: set[int] = set()
         for level in self._levels(order):
-            if slices and self._is_late():
+            if self._ends_early(instances, slices):
                 break
             if level.offered_rate_per_s:
                 self._open_connections(level, instances, failed)
@@ -165,7 +165,7 @@ class Block:
         """The rounds of one level; adds to `slices`, and to `failed` the ids of instances."""
         measured_here = [i for i in instances if level in i.loads]
         for round_number in range(1, self._rule.rounds + 1):
-            if slices and self._is_late():
+            if self._ends_early(instances, slices):
                 return
             present = [i for i in measured_here if self._in_round(i, round_number)]
             for instance in neighbors_together(present, order):
@@ -187,9 +187,12 @@ class Block:
                 load = instance.loads[level]
                 measure_slice(self._run.world, instance.instance, load, request, 0.0, 0)
 
-    def _is_late(self) -> bool:
-        """The budget is the end of the race, also in the middle of a block."""
-        return self._run.now_s() >= self._run.ends_s
+    def _ends_early(self, instances: Sequence[WarmInstance], slices: Mapping[Key, object]) -> bool:
+        """The budget is the end of the race, also in a block: once each instance has a slice."""
+        loaded = {instance_id for instance_id, _ in slices}
+        return self._run.now_s() >= self._run.ends_s and loaded.issuperset(
+            instance.instance_id for instance in instances
+        )
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
         """A protocol that never renews connections has no processes that end with them."""
@@ -279,6 +282,7 @@ class Block:
                 record = self._trial(instance, level, slices[key], readings, at_s)
                 trials.append((instance, record))
         self._run.store.add_trials([record for _, record in trials])
+        self._run.owed.difference_update(instance.name for instance in instances)
         for instance, record in trials:
             self._troubles.report(instance.name, record)
         return trials

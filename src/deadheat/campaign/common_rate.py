@@ -45,7 +45,7 @@ class CommonRate:
     def run(self) -> None:
         """Raises `DeadheatError` if no contender can be measured."""
         self._resolve()
-        starts = self._protocol.stopping.invocations
+        starts = max(self._protocol.stopping.invocations, self._starts_done + bool(self._run.owed))
         for number in range(self._starts_done + 1, starts + 1):
             if self._left_s() <= 0:
                 return
@@ -57,7 +57,7 @@ class CommonRate:
         return self._run.now_s()
 
     def _left_s(self) -> float:
-        return self._run.ends_s - self._run.now_s()
+        return self._run.left_s(entered.contender.name for entered in self._waiting)
 
     def _resolve(self) -> None:
         """Measure what shares are of: the rate of the slowest contender, by its warm-up.

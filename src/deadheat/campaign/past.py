@@ -47,7 +47,7 @@ def level_of(trial: TrialRecord | StoredTrial) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Every trial so far in order, with its contender's name.
+    """Every trial so far in order, with its contender's name; `is_resumed` also without a trial.
 
     `starts` counts the instances of each contender. `elapsed_s` is what the run has taken, without
     pauses. `look` is the last look taken, if that is known.
@@ -58,6 +58,7 @@ class Past:
     starts: Mapping[str, int] = field(default_factory=dict)
     look: int | None = None
     extension: Extension | None = None
+    is_resumed: bool = False
 
     @classmethod
     def of(cls, run: StoredRun) -> Self:
@@ -90,6 +91,7 @@ class Past:
             starts=Counter(names[instance.contender_id] for instance in run.instances),
             look=run.conclusion.last_look,
             extension=Extension.of(run),
+            is_resumed=True,
         )
 
     @property

@@ -64,8 +64,6 @@ class Race:
         self._invalid = InvalidStreak(has_budget=isinstance(run.protocol.stopping, Settle))
         self._only_counts = only_counts
         self._noisy: str | None = None  # the machine is, and how that showed
-        self._unmeasured = run.unmeasured()
-        self._is_first_block = True
         self._passes = 0  # over the contenders that race
 
     @property
@@ -80,7 +78,9 @@ class Race:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups(heat):
                     is_late = self._run.now_s() + self._block_s_each * len(group) > self._run.ends_s
-                    if is_late and not self._owes_block(group):
+                    if is_late and self._left_s(group) < math.inf:
+                        if self._left_s() == math.inf:
+                            continue
                         return self.standings.last_look()
                     self._prepare(heat, group)
                     if heat.contenders and self._left_s() > 0:
@@ -98,10 +98,11 @@ class Race:
             text = f"the budget of {budget} was spent before these were measured: "
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 
-    def _left_s(self) -> float:
-        if self._owes_block(self.standings.racing_names):
-            return math.inf
-        return self._run.ends_s - self._run.now_s()
+    def _left_s(self, group: Sequence[str] | None = None) -> float:
+        """What is left of the budget; infinite if a block of the group is owed, or of any group."""
+        racing = self.standings.racing_names if group is None else group
+        present = [each for each in self._entered if self._takes_part(each, racing)]
+        return self._run.left_s(each.contender.name for each in present)
 
     def _done(self) -> bool:
         if not self.standings.racing_names:  # decided, or dropped out
@@ -113,21 +114,7 @@ class Race:
                 self.standings.instances(name) >= self._protocol.stopping.invocations
                 for name in self.standings.racing_names
             )
-        ) or (
-            self._run.now_s() >= self._run.ends_s
-            and not self._owes_block(self.standings.racing_names)
-        )
-
-    def _owes_block(self, group: Sequence[str]) -> bool:
-        """Whether the budget has to wait: nothing is measured yet of some of a group.
-
-        That is so for the first block after a resumption, if the run was ended before a contender
-        or a control had a trial.
-        """
-        if not self._run.past.elapsed_s:
-            return False
-        due = {e.contender.name for e in self._entered if self._takes_part(e, group)}
-        return self._is_first_block and not due.isdisjoint(self._unmeasured)
+        ) or self._left_s() <= 0
 
     def _groups(self, heat: Heat) -> list[list[str]]:
         """The open contenders in groups of neighbors, cut at another place each time.
@@ -218,7 +205,6 @@ class Race:
         block = Block(self._run, self._blocks, self._rotation.used, self._troubles, self._lengths)
         records = block.run(present, self._random)
         self._report_stop()
-        self._is_first_block = False
         self._rotation.note_block(present, heat.instances)
         for instance, record in records:
             self.standings.add(instance.name, record)
@@ -336,7 +322,8 @@ class Race:
         what = f"block {self._blocks}, {numbers.count(racing, 'contender')} racing"
         stopping = self._protocol.stopping
         if isinstance(stopping, Settle):
-            return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))
+            budget_left_s = max(0.0, self._run.ends_s - self._run.now_s())
+            return Progress(what, done=self._blocks, left_s=budget_left_s)
         names = self.standings.names
         done = sum(map(self.standings.blocks, names))
         of = stopping.repetitions * len(names)

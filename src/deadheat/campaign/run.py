@@ -1,8 +1,9 @@
 """A run: what every part of a campaign knows of it, and its row in the store, first to last."""
 
+import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -79,10 +80,14 @@ class RunContext(Generic[P_co]):
     past: Past = field(default_factory=Past)
     begun_s: float = field(init=False)  # on the clock of the server host
     stood_before_s: float = field(init=False)  # standstills before it began
+    owed: set[str] = field(init=False)  # in a resumed run, those without a trial that went well
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "begun_s", self.world.server_host.now_s() - self.past.elapsed_s)
         object.__setattr__(self, "stood_before_s", STANDSTILLS.total_s())
+        measured = {name for name, trial in self.past.trials if trial.state == "ok"}
+        names = {entered.contender.name for entered in self.entered_contenders}
+        object.__setattr__(self, "owed", names - measured if self.past.is_resumed else set())
 
     def now_s(self) -> float:
         """The time since the run began, without pauses."""
@@ -92,11 +97,6 @@ class RunContext(Generic[P_co]):
     def stood_s(self) -> float:
         """How long this process was stopped meanwhile."""
         return STANDSTILLS.total_s() - self.stood_before_s
-
-    def unmeasured(self) -> set[str]:
-        """The contenders and controls of which no trial in the past went well."""
-        measured = {name for name, trial in self.past.measured if trial.state == "ok"}
-        return {entered.contender.name for entered in self.entered_contenders} - measured
 
     def levels_of(self, name: str) -> tuple[Level, ...]:
         """The levels at which a contender is measured; all of one that is not entered."""
@@ -118,6 +118,10 @@ class RaceContext(RunContext[SliceProtocol]):
         """When the budget is spent, or the extension; a fixed number of repetitions has no end."""
         extension = self.past.extension
         return self.protocol.stopping.time_limit_s if extension is None else extension.until_s
+
+    def left_s(self, names: Iterable[str]) -> float:
+        """What is left of the budget, which waits for a block of those of `names` it is owed to."""
+        return math.inf if self.owed.intersection(names) else self.ends_s - self.now_s()
 
 
 @dataclass(slots=True)

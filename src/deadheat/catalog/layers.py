@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+from deadheat.errors import UsageFault
+
+NAME_BYTES_MAX = 250  # of NAME_MAX in limits.h
+
 
 def shipped_root() -> Path | None:
     """The catalog of this checkout or of the installed package; None if neither is there."""
@@ -13,7 +17,12 @@ def shipped_root() -> Path | None:
 
 
 def layered(root: Path, part: str) -> Path:
-    """The file `part` of the catalog in `root`, or the shipped one if `root` does not have it."""
+    """The file `part` of the catalog in `root`, or the shipped one if `root` does not have it.
+
+    Raises `UsageFault` for a name that no file can have.
+    """
+    if len(part.encode(errors="replace")) > NAME_BYTES_MAX:
+        raise UsageFault(f"{part[:80]}...: expected a name of at most {NAME_BYTES_MAX} bytes")
     shipped = shipped_root()
     if (root / part).exists() or shipped is None or not (shipped / part).exists():
         return root / part

@@ -60,7 +60,7 @@ Count = Annotated[int, Field(ge=1, le=COUNT_MAX)]
 Backlog = Annotated[int, Field(ge=0, le=2**31 - 1)]  # of listen(2)
 Seconds = Annotated[float, Field(gt=0, le=WEEK_S)]
 Pattern = Annotated[str, AfterValidator(_regex)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]  # of a file
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Kind = Literal["server", "micro", "full-stack", "static"]

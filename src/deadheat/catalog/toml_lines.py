@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     r"|'[^'\n]*'?|#[^\n]*|[^\"'#\[\]{}\n.,=]+|.",
     re.DOTALL,
 )
-_LONG_NUMBER = re.compile(r"[0-9_]{4300}")
+_LONG_NUMBER = re.compile(r"[0-9_]{4300}|0[xob][0-9A-Fa-f_]{1000}")  # Python cannot print more
 # Instead of messages of pydantic about Python or its own settings.
 _EXPECTED = {
     "extra_forbidden": "unknown key",
@@ -59,10 +59,6 @@ def read_toml(path: Path, model: type[Model]) -> Model:
         named_line = re.search(r"line (\d+)", str(error))
         line = int(named_line.group(1)) if named_line else len(text.splitlines())
         raise FileFault(f"{path}:{line}: {error}") from error
-    except ValueError as error:  # Python's limit on the digits of a number
-        number = _LONG_NUMBER.search(text)
-        line = text.count("\n", 0, number.start() if number else 0) + 1
-        raise FileFault(f"{path}:{line}: a number has too many digits") from error
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -149,12 +145,14 @@ def line_of(lines: dict[Location, int], location: Location) -> int:
 
 
 def _require_bounds(path: Path, text: str) -> None:
-    """Raises `FileFault` for nesting that the parser cannot bear, in memory or in time."""
+    """Raises `FileFault` for nesting or a number that Python cannot bear, in memory or in time."""
     line, depth, key_parts = 1, 0, 1
     for token in _TOKEN.findall(text):
         line += token.count("\n")
         depth += (token in ("[", "{")) - (token in ("]", "}"))
         key_parts = key_parts + 1 if token == "." else 1 if token in "[{,=\n" else key_parts
+        if token[0] not in "\"'#" and _LONG_NUMBER.search(token):
+            raise FileFault(f"{path}:{line}: a number has too many digits")
         if depth > NESTING_MAX:
             raise FileFault(f"{path}:{line}: nested in more than {NESTING_MAX} levels")
         if key_parts > KEY_PARTS_MAX:

@@ -4,7 +4,6 @@
 started it: a worker of Ray is killed with its node, and its run must not go on.
 """
 
-import ctypes
 import datetime
 import os
 import signal
@@ -37,9 +36,9 @@ from deadheat.cli.race_options import (
 from deadheat.cli.stored import command_line
 from deadheat.errors import DeadheatError
 from deadheat.home import home
+from deadheat.host.agent.init import end_with
 from deadheat.output import echo, echo_json, echo_rendered
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 SHARED = 2  # servers that run on every pair, if none is named
 
 
@@ -232,13 +231,6 @@ def _last() -> Path:
     return folders[-1].parent
 
 
-def tie(parent: int) -> None:
-    """Ask the kernel for a SIGTERM, which deadheat takes as an interrupt, when `parent` ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the call
-        sys.exit(ExitCode.FAILED)
-
-
 if __name__ == "__main__":
-    tie(int(sys.argv.pop(1)))
+    end_with(int(sys.argv.pop(1)), signal.SIGTERM)  # which deadheat takes as an interrupt
     main()

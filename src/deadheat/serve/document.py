@@ -1,14 +1,17 @@
 """The JSON document of a run, or the index of the board, packed with gzip: what `serve` shows.
 
-    python -P -m deadheat.serve.document STORE RUN|--board
+    python -P -m deadheat.serve.document STORE RUN|--board PARENT
 
 A document takes tens of MiB while it is made, and a board hundreds, and Python keeps them. `serve`
-may be open for days, so it starts this program for each. The program writes a line with its CPU
-time in milliseconds, and then what it packed. An error is a JSON object on standard error.
+may be open for days, so it starts this program for each, which ends with it. The program writes a
+line with its CPU time in milliseconds, and then what it packed. An error is a JSON object on
+standard error.
 """
 
 import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +20,7 @@ from pathlib import Path
 
 from deadheat.audit.audit import with_defects
 from deadheat.errors import DeadheatError
+from deadheat.host.agent.init import end_with
 from deadheat.protocol import AloneProtocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
@@ -45,7 +49,7 @@ def document_of(store_path: Path, run_id: str) -> PackedDocument:
 
     Raises `DeadheatError` if there is no such run, or it cannot be reported.
     """
-    command = (sys.executable, "-P", "-m", __name__, str(store_path), run_id)
+    command = (sys.executable, "-P", "-m", __name__, str(store_path), run_id, str(os.getpid()))
     try:
         ended = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE_S
@@ -99,6 +103,7 @@ def packed_board(store_path: Path) -> bytes:
 def main() -> None:
     try:
         path, what = Path(sys.argv[1]), sys.argv[2]
+        end_with(int(sys.argv[3]), signal.SIGKILL)
         packed = packed_board(path) if what == BOARD else packed_document(path, what)
     except DeadheatError as error:
         sys.exit(json.dumps({"message": str(error), "hint": error.hint}))

@@ -73,13 +73,14 @@ class Imported:
 def workload_text(name: str, source: str, recorded: Sequence[Recorded]) -> Imported:
     """The requests to the origin that most of them go to, each once, as a workload file."""
     imported = Imported()
-    origins = Counter(_origin(each.url) for each in recorded)
+    origins = Counter(filter(None, (_origin(each.url) for each in recorded)))
     imported.origin = origins.most_common(1)[0][0] if origins else ""
     variables: dict[str, str] = {}
     parts: dict[str, None] = {}
     for each in recorded:
-        if _origin(each.url) != imported.origin:
-            imported.left_out[f"not to {imported.origin}"] += 1
+        if (origin := _origin(each.url)) != imported.origin or not origin:
+            reason = f"not to {imported.origin}" if origin else "a URL that cannot be read"
+            imported.left_out[reason] += 1
             continue
         part = _request(each, imported, variables)
         if part is None:
@@ -99,8 +100,11 @@ def workload_text(name: str, source: str, recorded: Sequence[Recorded]) -> Impor
 
 
 def _origin(url: str) -> str:
-    """Scheme, host and port, without a user's name and password."""
-    parts = urlsplit(url)
+    """Scheme, host and port, without a user's name and password; empty if they cannot be read."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 

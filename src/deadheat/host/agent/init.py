@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import struct
+import sys
 import threading
 from pathlib import Path
 from typing import IO, NoReturn
@@ -20,7 +21,8 @@ from .program import Fault, Json
 
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # sched.h
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1  # sockios.h, if.h
-PR_SET_CHILD_SUBREAPER = 36  # prctl.h
+PR_SET_PDEATHSIG = 1  # prctl.h
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def libc_call(name: str, *arguments: int) -> None:
@@ -28,6 +30,13 @@ def libc_call(name: str, *arguments: int) -> None:
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
         raise Fault(f"{name} failed: {os.strerror(number)}")
+
+
+def end_with(parent: int, number: int) -> None:
+    """Let the kernel send this process a signal when its parent ends; exit if it has ended."""
+    libc_call("prctl", PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit(1)
 
 
 def enter_network_namespace() -> None:
