@@ -43,14 +43,16 @@ def http2_fault(
 
 
 def tls_fault(
-    world: World, url: str, trust: Sequence[str], request: Request, timeout_s: float
+    world: World, contender: Contender, url: str, path: str, trust: Sequence[str]
 ) -> str | None:
-    """Why the first load host takes no HTTP/1.1 over the server's TLS, with the fix; None if it
-    does, or if the generator trusts every certificate."""
-    if world.generator.name != Engine.name:
+    """Why the first load host takes no HTTP/1.1 over a server's TLS, with the fix; None if it does,
+    if it need not, or if the generator trusts every certificate."""
+    is_asked = contender.speaks_tls and not contender.speaks_http2
+    if not is_asked or world.generator.name != Engine.name:
         return None
+    workload, timeout_s = _alone(ready_request(contender, path)), contender.ready_s
     try:
-        _load(world, world.load.host, world.load.engine, url, trust, _alone(request), timeout_s)
+        _load(world, world.load.host, world.load.engine, url, trust, workload, timeout_s)
     except DeadheatError as error:
         if str(error).startswith(PREFLIGHT):
             return PREFLIGHT_OF.sub("", str(error).removeprefix(PREFLIGHT))

@@ -38,6 +38,7 @@ ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
 PORTS_TRIED = 3
 TLS_HINT = "if it speaks TLS, put {cert} and {key} into its command"
+URL_HINT = "if it speaks TLS on this port: --url https://..."
 SETTLED_S = 2.0  # after so long, the user's own server means the same 4xx
 IPV6_LOOPBACK = "::1"
 UNKNOWN_LISTENER = "this machine does not show whether its own processes listen on its port"
@@ -152,8 +153,7 @@ def _start(world: World, contender: Contender) -> Instance:
         _adopt_container(world, instance)
         listens_itself = _require_own_listener(world, instance)
         if (fault := _tls_fault(world, instance)) is not None:
-            words = log_tail(world, instance)
-            raise StartFailed(f"{contender.name} is not measured: {fault}", words)
+            raise StartFailed(f"{contender.name}: {fault}", log_tail(world, instance))
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
         _remove_container(world, instance)
@@ -258,19 +258,17 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
             raise StartFailed(f"{url}: {fault}", "", "start it, or check the port and --transport")
         return _found_running(world, instance)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
+    may_speak_tls = not contender.speaks_tls and (answer.wants_tls or answer.hung_up)
     if answer.first is None:
         without_tls = contender.speaks_tls and (_tls_fault(world, instance) or answer.error)
         why = answer.unreadable or without_tls or "nothing answers there"
+        if may_speak_tls and answer.hung_up:
+            why = "it closes the connection without an answer"
         hint = _unanswered_hint(world.server_host, url, answer)
-        if not contender.speaks_tls and (answer.wants_tls or answer.hung_up):
-            why = answer.unreadable or "it closes the connection without an answer"
-            hint = "if it speaks TLS on this port: --url https://..."
-        raise StartFailed(f"{url}: {why}", "", hint)
+        raise StartFailed(f"{url}: {why}", "", URL_HINT if may_speak_tls else hint)
     if (fault := answer_fault(contender, answer.first)) is not None:
-        advice = _hint_of(contender, answer.first, "--url URL")
-        if answer.wants_tls and not contender.speaks_tls:
-            advice = "it speaks TLS on this port: --url https://..."
-        raise StartFailed(f"{url}: {fault}", "", advice)
+        status_hint = _hint_of(contender, answer.first, "--url URL")
+        raise StartFailed(f"{url}: {fault}", "", URL_HINT if may_speak_tls else status_hint)
     if (fault := _tls_fault(world, instance)) is not None:
         raise StartFailed(f"{url}: {fault}", "")
     return _found_running(world, instance)
@@ -337,11 +335,7 @@ def fault_over_http2(world: World, instance: Instance, timeout_s: float) -> str 
 
 def _tls_fault(world: World, instance: Instance) -> str | None:
     """What the load would refuse in its TLS; probes over HTTP/1.1 take any certificate."""
-    contender = instance.contender
-    if not contender.speaks_tls or contender.speaks_http2:
-        return None
-    request = ready_request(contender, instance.path)
-    return tls_fault(world, instance.url, instance.trust, request, contender.ready_s)
+    return tls_fault(world, instance.contender, instance.url, instance.path, instance.trust)
 
 
 def fault_on(world: World, instance: Instance, workload: Workload) -> str | None:
@@ -384,12 +378,9 @@ def _never_ready(
         fault, answered = answer_fault(contender, last.first) or fault, True
         if contender.any_body:
             hint = _hint_of(contender, last.first, "--path /PAGE")
-        if last.wants_tls and not contender.speaks_tls:
-            hint = TLS_HINT
     elif last is not None and last.unreadable is not None:
         fault = last.unreadable
-        plain = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
-        hint = TLS_HINT if last.wants_tls else plain
+        hint = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
     elif last is not None and last.error is not None:
         _adopt_container(world, instance)
         listeners = world.server_host.listeners(instance.process, instance.port)
@@ -397,9 +388,11 @@ def _never_ready(
             fault, hint = missed.reason, missed.hint
         elif is_known(listeners, instance.port, instance.host):
             fault = _tls_fault(world, instance) or last.error
-    if last is not None and hint is None and last.hung_up:
+    hung_up = last is not None and hint is None and last.hung_up
+    if hung_up:
         fault = "it closes each connection without an answer"
-        hint = None if contender.speaks_tls else TLS_HINT
+    if not contender.speaks_tls and (hung_up or (last is not None and last.wants_tls)):
+        hint = TLS_HINT
     symptom = f"{contender.name} was not ready within {contender.ready_s:.3g} s: {fault}"
     if settled:
         symptom = f"{contender.name} is not measured: {fault}"
