@@ -176,7 +176,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
     protocol = tmp_path / "short.toml"
-    protocol.write_text(SPENT)
+    protocol.write_text(SPENT.replace("budget_s = 1", "budget_s = 4"))
     with LocalHost() as host, running(host, "hello", tmp_path / "log") as url:
         choice = ("hello", "--url", url, "--path", "/?a=1", "--protocol", str(protocol), *OWN)
         assert deadheat("run", *choice).ran
@@ -185,7 +185,7 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
         own = f"{starts} WHERE c.name LIKE 'python%'"
         own_before = rows(home, own)
         (run,) = rows(home, "SELECT id FROM run")
-        ended = deadheat("resume", run["id"][-4:], "--more", "4s")
+        ended = deadheat("resume", run["id"][-4:], "--more", "8s")
     assert ended.ran, ended.err
     assert rows(home, PLACES)[: len(before)] == before
     assert len(rows(home, own)) > len(own_before) > 0

@@ -122,12 +122,7 @@ export function profile(report) {
  * @param {ProfilePart} of
  */
 function costs({ transports }) {
-  const head = [
-    "server",
-    "rate, % of that [95 %]",
-    "CPU µs more [95 %]",
-    "p99 ms more [95 %]",
-  ];
+  const head = ["server", "rate, % of that [95 %]", "CPU µs more [95 %]", "p99 ms more [95 %]"];
   return [...new Set(transports.map((cost) => cost.workload))].map((workload) => {
     const own = transports.filter((cost) => cost.workload === workload);
     const title = `What ${workload} costs beside ${own[0].by}`;
@@ -142,10 +137,7 @@ function costs({ transports }) {
         { ratio: cost.rate_ratio, low: cost.rate_ratio_low, high: cost.rate_ratio_high },
         true,
       ),
-      signedInterval(
-        [cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high],
-        microseconds,
-      ),
+      signedInterval([cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high], microseconds),
       signedInterval(
         [cost.service_us_p99_more, cost.service_us_p99_more_low, cost.service_us_p99_more_high],
         milliseconds,
