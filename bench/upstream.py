@@ -180,12 +180,12 @@ class Sources:
 
     @classmethod
     def of(cls, folder: Path) -> "Sources":
-        found = {}
+        repositories = {}
         for each in sorted(folder.iterdir()):
             for place in (each, each / "repo"):
                 if (place / ".git").exists() or (place / "HEAD").exists():
-                    found[each.name.rpartition("+")[2]] = place
-        return cls(found)
+                    repositories[each.name.rpartition("+")[2]] = place
+        return cls(repositories)
 
     def git(self, package: str, *words: str) -> str:
         """What git prints; empty if it finds nothing."""
@@ -243,10 +243,10 @@ def verify_sources(sources: Sources, server: Server) -> dict[str, Any]:
         commits[package] = commit
         if "." in version:
             pattern = rf"((version|vsn).*|^\"?){re.escape(version)}\b"
-            found = sources.git(
+            files = sources.git(
                 package, "grep", "-i", "-l", "-E", "-e", pattern, commit, "--", *VERSION_FILES
             )
-            if not found:
+            if not files:
                 differences.append(f"{package} {version}: its source names another version")
     for package, locked in locked_of(server).items():
         verified = packages[package][0] if package in packages else "nothing"

@@ -44,11 +44,11 @@ def explained(fake: FakeWorld) -> dict[str, dict[str, Any]]:
 
 
 def test_each_contender_is_explained_after_the_race(fake: FakeWorld) -> None:
-    found = explained(fake)
-    assert [*found] == ["quick", "slow"]
-    assert [*found["quick"]["calls"]] == ["sendto", "poll", "rt_sigaction"]
-    assert found["quick"]["left_out"] == [UNTOLD]
-    assert [each["name"] for each in found["slow"]["threads"]] == ["worker-N"]
+    explanations = explained(fake)
+    assert [*explanations] == ["quick", "slow"]
+    assert [*explanations["quick"]["calls"]] == ["sendto", "poll", "rt_sigaction"]
+    assert explanations["quick"]["left_out"] == [UNTOLD]
+    assert [each["name"] for each in explanations["slow"]["threads"]] == ["worker-N"]
     kinds = [trial["kind"] for trial in fake.trials()]
     assert kinds.index("explain") > max(n for n, kind in enumerate(kinds) if kind == "measure")
     stacks = fake.rows("SELECT rows FROM series WHERE name = 'stacks'")
@@ -94,9 +94,9 @@ def test_allocations_come_from_an_instance_that_only_traces(
                 process.server = replace(process.server, log=log)
 
     fake.before_slice = trace
-    found = explained(fake)["quick"]
-    assert found["allocated_bytes"] == allocated_bytes
-    assert found["left_out"] == ([why] if why else [])
+    explanation = explained(fake)["quick"]
+    assert explanation["allocated_bytes"] == allocated_bytes
+    assert explanation["left_out"] == ([why] if why else [])
     traces = [spec.env.get("GOGC") for method, spec in fake.host.calls if method == "start"]
     assert traces.count("800") == 1, "no instance of the race traces"
 
@@ -107,10 +107,10 @@ def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> Non
         lambda command: command[0] in ("strace", "perf"),
         lambda *_: (_ for _ in ()).throw(HostError("no such program")),
     )
-    found = explained(fake)
-    assert found["quick"]["calls"] is None, "unknown, not 0"
-    assert found["quick"]["threads"]
-    assert found["quick"]["left_out"] == [
+    explanations = explained(fake)
+    assert explanations["quick"]["calls"] is None, "unknown, not 0"
+    assert explanations["quick"]["threads"]
+    assert explanations["quick"]["left_out"] == [
         "system calls are left out: strace is missing; to install it: apt-get install strace",
         UNTOLD,
         "a flame graph is left out: perf is missing; to install it: apt-get install linux-perf "

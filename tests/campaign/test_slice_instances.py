@@ -95,7 +95,7 @@ def test_the_budget_ends_first_starts_too(tmp_path: Path) -> None:
 
 
 def test_a_server_that_never_answers_leaves_time_for_the_others(fake: FakeWorld) -> None:
-    """With a budget below its 30 s, nobody was measured, and the reason was "budget spent"."""
+    """With a budget below its 30 s, no server was measured, and the reason was "budget spent"."""
     name = next(iter(fake.servers))
     fake.servers[name] = replace(fake.servers[name], ready_after_s=1000.0)
     fake.conduct(sliced(controls=False, stopping={**SETTLE, "budget_s": 8}))

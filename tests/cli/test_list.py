@@ -138,7 +138,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_a_short_state_stays_in_its_row(
     deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`ready` had a line of its own at 80 columns, where it had room enough."""
+    """`ready` was on a separate line at 80 columns, although it fit on the first one."""
     longest = max(map(len, deadheat("list", "hello").out.splitlines()[:2]))
     monkeypatch.setenv("COLUMNS", str(longest))
     monkeypatch.setattr("deadheat.cli.list._is_terminal", lambda: True)

@@ -122,9 +122,9 @@ def race_over_two_transports(
     if servers > 1:
         field = Field.mixed(log_rates)
     truth = field.true_log_rates[servers:] - field.true_log_rates[:servers]
-    found = _second_beside_first(race(generator, field, schedule, machine))
+    changes = _second_beside_first(race(generator, field, schedule, machine))
     ratio, low, high = (
-        np.log([getattr(each, part) for each in found]) for part in ("ratio", "low", "high")
+        np.log([getattr(each, part) for each in changes]) for part in ("ratio", "low", "high")
     )
     outside = bool(((truth < low) | (truth > high)).any())
     steady = np.reshape(field.pauses, (2, servers)).sum(axis=0) == 0

@@ -127,7 +127,7 @@ fn damaged_record_fails_its_request() {
     assert_eq!((action, talk.count(Class::TlsBroken)), (Action::Close, 1));
     let output = talk.session.output(0);
     let alert_bytes = 5 + usize::from(u16::from_be_bytes([output[3], output[4]]));
-    assert_eq!(output.len(), alert_bytes, "one alert tells the server; there were two");
+    assert_eq!(output.len(), alert_bytes, "the engine sent more than one alert");
 }
 
 #[test]

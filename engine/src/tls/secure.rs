@@ -223,8 +223,8 @@ fn advance(
     }
 }
 
-/// Appends what is left to send after an error: the alert that tells the server why. rustls takes
-/// this from its queue first; once that is empty, it would take the bad record again, and fail twice.
+/// Appends what is left to send after an error: the alert with the reason. rustls sends what is in
+/// its queue first. Once that is empty, it would read the bad record again and fail twice.
 fn last_words(connection: &mut UnbufferedClientConnection, rest: &mut [u8], out: &mut Vec<u8>) {
     while connection.wants_write() {
         let UnbufferedStatus { state, .. } = connection.process_tls_records(rest);

@@ -50,7 +50,7 @@ NODE = re.compile(r"^deadheat-heap (\S+) ([\d.]+) (\d+)$", re.M)
 
 @dataclass(frozen=True, slots=True)
 class HeapReading:
-    """What a process has allocated at a moment of its own clock, counted from any other moment."""
+    """Bytes that a process has allocated so far, by its own clock; only differences count."""
 
     process: str
     at_s: float
@@ -61,7 +61,7 @@ class HeapReading:
 def read_traces(log: str) -> list[HeapReading]:
     """The readings of every process whose runtime traced into this log, in its order.
 
-    Raises `DeadheatError` if the collections of several Go processes cannot be told apart.
+    Raises `DeadheatError` if several Go processes wrote their collections into one log.
     """
     return [*_go(log), *_jvm(log), *_node(log)]
 

@@ -61,7 +61,7 @@ def shortage(error: BaseException) -> tuple[str, str] | None:
 
 
 def end_at_lost_threads() -> None:
-    """End the command at once if one of its threads runs out of memory.
+    """End the command immediately if one of its threads runs out of memory.
 
     Code that waits for that thread, or for its start (CPython sets `_started` in the new thread),
     would wait for ever. The agent ends all processes when the command is gone.

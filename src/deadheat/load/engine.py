@@ -191,7 +191,7 @@ def _result_of(document: Mapping[str, Any], generator: str, version: str) -> Loa
 def _handshakes(document: Mapping[str, Any]) -> dict[str, Any]:
     """The times of handshakes, of runs with a connection for each request.
 
-    Kept connections are opened all at once, so their handshakes wait for each other.
+    Kept connections open at the same time, so their handshakes wait for each other.
     """
     tls = document.get("tls") if document["config"]["close"] else None
     return {HANDSHAKE: tls[HANDSHAKE]} if tls else {}

@@ -405,7 +405,7 @@ def _hint_of(contender: Contender, answer: Response, other_page: str) -> str | N
     """What to do about a wrong answer of the user's own server."""
     if answer.status in (401, 403):
         return "send the header that it expects, such as -H 'Authorization: Bearer TOKEN'"
-    if contender.sample is not None:  # with a path, headers and a status of its own
+    if contender.sample is not None:  # its path, headers and status
         return None
     return (
         f"choose a page that answers with status 200: {other_page}; or expect this status: "

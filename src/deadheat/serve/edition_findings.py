@@ -155,7 +155,7 @@ def share_text(share: float) -> str:
 
 
 def older_text(level: BoardLevel, name: str) -> str | None:
-    """What tells a cell of an older build from its row; None for one of the newest build."""
+    """The note of a cell of an older build; None for a cell of the newest build."""
     if name not in level.older:
         return None
     version = one_line(level.older[name], 40)
@@ -225,7 +225,7 @@ def met_levels(view: RunView) -> list[MetLevel]:
 def _pairs_of(level: LevelAnalysis) -> list[Versus]:
     """The pairs of a level that have a page: neighbors in its order, and servers of one language.
 
-    All pairs would be n squared, and nobody asks about most of them.
+    The number of all pairs grows with the square of the servers.
     """
     names = [standing.contender.name for standing in level.ranked]
     pairs = dict.fromkeys(itertools.pairwise(names))
