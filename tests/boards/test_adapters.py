@@ -112,6 +112,24 @@ def test_reads_the_benchmarker_and_tells_equal_names_apart(tmp_path: Path) -> No
     assert (board.cpus, board.editions) == (16, ("2026-02-11 23:25:12 UTC",))
 
 
+def test_bug_an_older_edition_of_the_benchmarker_had_latencies_of_minutes(tmp_path: Path) -> None:
+    """Until 2025 its files had microseconds: an average of 1,074 was read as 1,074 s."""
+    older = {
+        **BENCHMARKER,
+        "metrics": [
+            metric(3, 64, "total_requests_per_s", 59_000),
+            metric(3, 64, "average_latency", 1074),
+            metric(3, 64, "percentile_50", 1033.5),
+            metric(3, 64, "percentile_99", 1483),
+            metric(3, 64, "duration_ms", 15_034_267.7),
+        ],
+    }
+    row = rows_of(tmp_path, older, "data.json")["gin 64 connections"]
+    latencies_s = [row.mean_s, row.p50_s, row.p99_s]
+    assert latencies_s == pytest.approx([1.074e-3, 1.0335e-3, 1.483e-3])
+    assert row.duration_s == 15
+
+
 def test_reads_the_raw_counts_of_techempower(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, TECHEMPOWER, "results.json")
     assert {*rows} == {

@@ -7,6 +7,7 @@ from deadheat.boards.adapters.values import Value
 from deadheat.boards.model import Measurement
 
 BOARD = "the-benchmarker"
+IN_MICROSECONDS = "percentile_50"  # its older editions name it so, and have wrk's microseconds
 ERRORS = (
     "request_timeouts",
     "socket_connection_errors",
@@ -42,13 +43,20 @@ def read(content: Value, edition: str) -> Iterator[Measurement]:
         if place[0] not in names:
             raise metric.key("framework_id").unlike("the id of a framework")
         metrics.setdefault(place, {})[metric.key("label").name()] = metric.key("value")
+    is_older = any(IN_MICROSECONDS in values for values in metrics.values())
+    unit_s, duration_unit_s = (1e-6, 1e-6) if is_older else (1.0, 1e-3)
+    mark = "_" if is_older else ""
     for (number, connections), values in metrics.items():
         if (rate := _of(values, "total_requests_per_s")) is None:
             continue
         entry, language, version = names[number]
         errors = [count for label in ERRORS if (count := _of(values, label)) is not None]
-        failed, duration_ms = _of(values, "http_errors"), _of(values, "duration_ms")
+        failed, duration = _of(values, "http_errors"), _of(values, "duration_ms")
         requests = _of(values, "total_requests")
+        mean_s, p50_s, p75_s, p90_s, p99_s = (
+            None if (latency := _of(values, label)) is None else unit_s * latency
+            for label in ("average_latency", *(f"percentile{mark}{n}" for n in (50, 75, 90, 99)))
+        )
         yield Measurement(
             profile=f"{connections} connections",
             family="requests",
@@ -57,12 +65,12 @@ def read(content: Value, edition: str) -> Iterator[Measurement]:
             rate_per_s=rate,
             connections=connections,
             language=language,
-            mean_s=_of(values, "average_latency"),
-            p50_s=_of(values, "percentile50"),
-            p75_s=_of(values, "percentile75"),
-            p90_s=_of(values, "percentile90"),
-            p99_s=_of(values, "percentile99"),
-            duration_s=None if duration_ms is None else round(duration_ms / 1000),
+            mean_s=mean_s,
+            p50_s=p50_s,
+            p75_s=p75_s,
+            p90_s=p90_s,
+            p99_s=p99_s,
+            duration_s=None if duration is None else round(duration_unit_s * duration),
             requests=None if requests is None else round(requests),
             failed=None if failed is None else round(failed),
             errors=round(sum(errors)) if errors else None,
