@@ -104,6 +104,21 @@ def test_a_server_that_never_answers_leaves_time_for_the_others(fake: FakeWorld)
     assert "it never answered" in fault
 
 
+def test_bug_a_server_that_never_answers_cost_the_others_half_of_the_budget(
+    tmp_path: Path,
+) -> None:
+    """It takes its own share, or 10 s. Of 60 s it took 30 s, and two of them 45 s."""
+    fake = FakeWorld(tmp_path, **{f"s{n}": 1000.0 for n in range(6)})
+    silent = ("s1", "s4")
+    for name in silent:
+        fake.servers[name] = replace(fake.servers[name], ready_after_s=1000.0)
+    fake.conduct(sliced(controls=False, stopping={**SETTLE, "budget_s": 48}))
+    faults = [event for event in fake.troubles() if "it never answered" in event]
+    assert len(faults) == len(silent)
+    assert all("was not ready within 10 s" in event for event in faults)
+    assert {trial["name"] for trial in fake.trials()} == {*fake.servers} - {*silent, *CONTROL_WORKS}
+
+
 def test_nothing_is_left_running(fake: FakeWorld) -> None:
     fake.conduct(sliced())
     assert fake.left_running() == []

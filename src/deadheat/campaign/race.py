@@ -42,7 +42,9 @@ class Race:
         self._entered = list(run.entered_contenders)
         self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
         self._starter = Starter(
-            run.world, run.protocol, run.store, run.listen, self._left_s, keeps_loads=True
+            *(run.world, run.protocol, run.store, run.listen, self._left_s),
+            keeps_loads=True,
+            racing=lambda: len(self.standings.racing_names),
         )
         self._starts = dict(run.past.starts)
         self._blocks = max((trial.block for _, trial in run.past.trials), default=0)

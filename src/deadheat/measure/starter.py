@@ -61,6 +61,7 @@ class Starter:
 
     A contender that answers a workload wrong is left out of that workload: the instances have it
     in `entered`. `left_s` says how much of the race's budget is left: a start takes no longer.
+    `racing` is how many contenders share it: a first start takes no more than one of them has.
     `left_out` has each contender that was verified, with the workloads that it is left out of;
     `readings` has the warm-ups so far by contender and workload. With `keeps_loads`, instances keep
     load processes with open connections, for slices.
@@ -74,6 +75,7 @@ class Starter:
         listen: Listener,
         left_s: Callable[[], float] = lambda: math.inf,
         keeps_loads: bool = False,
+        racing: Callable[[], int] = lambda: 2,
     ) -> None:
         self.world = world
         self.protocol = protocol
@@ -81,6 +83,7 @@ class Starter:
         self.listen = listen
         self.left_s = left_s
         self.keeps_loads = keeps_loads
+        self.racing = racing
         self.left_out: dict[str, frozenset[str]] = {}
         self.readings: dict[tuple[str, str], list[Reading]] = {}
 
@@ -202,9 +205,8 @@ class StartAttempt:
         }
         try:
             env = {**contender.env, **database_env(self._world, contender, database)}
-            # Half of what is left: a server that never answers costs the others no more.
-            share_s = max(left_s / 2, min(left_s, USUAL_START_S))
-            within = replace(contender, ready_s=min(contender.ready_s, share_s), env=env)
+            within_s = min(contender.ready_s, self._share_s(left_s))
+            within = replace(contender, ready_s=within_s, env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
             command = list(contender.command_at(0, self._world.server_address))
@@ -223,6 +225,15 @@ class StartAttempt:
             **values, command=command, ready_s=instance.ready_s
         )
         return instance
+
+    def _share_s(self, left_s: float) -> float:
+        """How long a start may take: one that never answers takes nothing of the others' time.
+
+        One that has answered before may take half of what is left.
+        """
+        answered_before = self._entered.contender.name in self._starter.left_out
+        among = 2 if answered_before else max(self._starter.racing(), 1)
+        return max(left_s / among, min(left_s, USUAL_START_S))
 
     def _verify(self, instance: Instance) -> None:
         """Leave out the workloads that it answers wrong. Raises `Unfit` if none is left."""
