@@ -63,6 +63,13 @@ def without_secrets(command: Sequence[str]) -> tuple[tuple[str, ...], frozenset[
     return tuple(shown), frozenset(secrets - {MASK})
 
 
+def lacks_a_secret(words: Sequence[str]) -> bool:
+    """Whether `***` stands where a password belongs: the words are copied from an output."""
+    stand_in = "stands-for-a-password"
+    _, secrets = without_secrets([word.replace(MASK, stand_in) for word in words])
+    return any(stand_in in secret for secret in secrets)
+
+
 def masked(text: str, secrets: Iterable[str]) -> str:
     """A log or a message with `***` for each of these passwords."""
     for secret in sorted(secrets, key=len, reverse=True):

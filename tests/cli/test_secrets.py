@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.cli.endings import ExitCode
 from deadheat.foreign_text import without_secrets
 from deadheat.store import Store, read_run
 from deadheat.store.bundle import export_run
+from deadheat.store.listing import run_ids
 from tests.cli.conftest import Deadheat
+from tests.cli.test_resume import OWN, SPENT
 from tests.report.made import SETTLE, MadeRun, made_run
 
 SECRETS = ("hunter2!", "s3cr3t,key", "Bearer abc.def")
@@ -68,6 +71,68 @@ def test_bug_a_bundle_had_the_password_of_a_start_command(run: MadeRun, tmp_path
         plain = bundle.read()
     assert [secret for secret in SECRETS if secret.encode() in plain] == []
     assert b"postgres://u:***@host/x" in plain
+
+
+def test_a_file_has_the_header_that_no_command_shows(
+    deadheat: Deadheat, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The suggested command can be typed: it has the file. The value is masked as well."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "headers").write_text("Authorization: Bearer abc.def\n\nX-Trace: on\n")
+    (tmp_path / "short.toml").write_text(SPENT.replace("budget_s = 1", "budget_s = 4"))
+    ended = deadheat("run", *("-H", "@headers"), *("--protocol", "short.toml"), *OWN)
+    assert ended.ran, ended.err
+    (markdown,) = (home / "reports").iterdir()
+    shown = deadheat("report", "-v", "--format", "json").out
+    for text in (ended.out, ended.err, markdown.read_text(), shown):
+        assert "abc.def" not in text
+        assert "in place of ***" not in text
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        (run_id,) = run_ids(store)
+        whole = read_run(store, run_id, with_secrets=True)
+        assert whole.command[2:4] == ("-H", "@headers")
+        (request,) = whole.protocol.workloads[0].requests
+        assert request.headers == {"Authorization": "Bearer abc.def", "X-Trace": "on"}
+        export_run(store, run_id, tmp_path / "x.deadheat")
+    with lzma.open(tmp_path / "x.deadheat") as bundle:
+        assert b"abc.def" not in bundle.read()
+
+
+def test_a_file_of_headers_with_another_line_is_rejected_without_showing_it(
+    deadheat: Deadheat, tmp_path: Path
+) -> None:
+    path = tmp_path / "headers"
+    path.write_text("X-Trace: on\nabc.def\n")
+    ended = deadheat("run", "-H", f"@{path}", *OWN)
+    assert f"{path}:2: expected NAME: VALUE" in ended.err
+    assert "abc.def" not in ended.err
+    missing = deadheat("run", "-H", "@nowhere", *OWN)
+    assert "--header nowhere: No such file or directory" in missing.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-H", "Authorization: ***", "--", "./server", "{port}"),
+        ("--", "./server", "--api-key", "***", "{port}"),
+        ("--command", "./server --db postgres://u:***@host/x"),
+    ],
+)
+def test_bug_a_suggested_command_sent_three_stars_as_the_password(
+    deadheat: Deadheat, words: tuple[str, ...]
+) -> None:
+    ended = deadheat("run", *words)
+    assert ended.code == ExitCode.USAGE
+    assert "*** stands for a password, which no output shows" in ended.err
+    assert "hint: type it in place of ***" in ended.err
+
+
+def test_a_report_says_that_the_password_is_left_out_of_its_commands(
+    deadheat: Deadheat, run: MadeRun
+) -> None:
+    shown = deadheat("report", run.run_id).out
+    assert "***" in shown
+    assert "type the password in place of ***: no output shows it" in shown
 
 
 def test_the_store_keeps_it_for_resume(run: MadeRun) -> None:

@@ -1,6 +1,7 @@
 """Flags of the commands that measure servers of the user's own."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -8,21 +9,24 @@ import click
 from deadheat.cli.help import Topic, flag
 from deadheat.cli.options import FILE
 from deadheat.cli.race_options import Options, grouped
-from deadheat.errors import DeadheatError
-from deadheat.foreign_text import read_bytes, without_secrets
+from deadheat.errors import DeadheatError, UsageFault
+from deadheat.foreign_text import MASK, lacks_a_secret, read_bytes, without_secrets
 from deadheat.measure.own_servers import OwnRequest, OwnServers
 
 BODY_BYTES_MAX = 16 << 20
+HEADERS_BYTES_MAX = 1 << 16
 
 
 def _own(options: Options) -> OwnServers:
     behind = click.get_current_context().meta["own"]
     commands = [*map(_words_of, options.pop("commands", ())), *([behind] if behind else [])]
     body: Path | None = options.pop("body")
+    headers: tuple[str, ...] = options.pop("headers")
+    _require_secrets(headers, commands)
     request = OwnRequest(
-        headers=options.pop("headers"),
+        headers=[each for header in headers for each in _headers_of(header)],
         method=options.pop("method"),
-        body=None if body is None else _text_of(body),
+        body=None if body is None else _text_of("--body", body, BODY_BYTES_MAX),
         status=options.pop("expect_status"),
     )
     return OwnServers(
@@ -49,12 +53,40 @@ def _words_of(command: str) -> list[str]:
     return words
 
 
-def _text_of(path: Path) -> str:
+def _require_secrets(headers: Sequence[str], commands: Sequence[Sequence[str]]) -> None:
+    """Raises `UsageFault` for a command that an output shows without its passwords."""
+    for header in headers:
+        if lacks_a_secret([header]):
+            raise UsageFault(
+                f"--header {header!r}: {MASK} stands for a password, which no output shows",
+                f"type it in place of {MASK}, or keep the header in a file: -H @FILE",
+            )
+    for command in commands:
+        if lacks_a_secret(command):
+            shown = shlex.join(without_secrets(command)[0])
+            raise UsageFault(
+                f"the command {shown}: {MASK} stands for a password, which no output shows",
+                f"type it in place of {MASK}; to go on with a stored run: deadheat resume",
+            )
+
+
+def _headers_of(header: str) -> list[str]:
+    """The header itself, or those of a file for `@FILE`: one a line, as curl has it."""
+    if not header.startswith("@"):
+        return [header]
+    lines = _text_of("--header", Path(header[1:]), HEADERS_BYTES_MAX).splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.strip() and ":" not in line:  # it may be a password: it is not printed
+            raise DeadheatError(f"{header[1:]}:{number}: expected NAME: VALUE", "as for curl")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _text_of(option: str, path: Path, bytes_max: int) -> str:
     try:
-        return read_bytes(path, BODY_BYTES_MAX).decode()
+        return read_bytes(path, bytes_max).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"--body {path}: {reason}", "check the path") from error
+        raise DeadheatError(f"{option} {path}: {reason}", "check the path") from error
 
 
 _REQUEST_FLAGS = (
@@ -76,8 +108,8 @@ _REQUEST_FLAGS = (
         "headers",
         section=Topic.LOAD,
         multiple=True,
-        metavar="'NAME: VALUE'",
-        help="Header of each request to your own servers; repeat it for several.",
+        metavar="'NAME: VALUE'|@FILE",
+        help="Header of each request to your own servers, or a file with one a line; repeat it.",
     ),
     flag(
         "--method",

@@ -15,6 +15,7 @@ from deadheat.store.json_columns import (
     masked_manifest,
     masked_protocol,
     parsed,
+    secrets_of,
 )
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
@@ -56,8 +57,12 @@ def copy_run(
     owner = {"imported_with": run_id} if imported else {}
     parameters = {"run": run_id, "imported_with": _owner_in(source, run_id)}
     secrets = frozenset[str]()
-    for (command,) in source.execute("SELECT command FROM run WHERE id = ?", (run_id,)):
-        _, secrets = without_secrets(decoded(parse, command, run_id, "command"))
+    for row in source.execute("SELECT command, protocol FROM run WHERE id = ?", (run_id,)):
+        command, protocol = (
+            decoded(parse, text, run_id, name)
+            for text, name in zip(row, ("command", "protocol"), strict=True)
+        )
+        secrets = secrets_of(command, protocol)
     ids: dict[str, dict[int, int]] = {table: {} for table in REFERS_TO.values()}
     for table, belongs in BELONGS.items():
         rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)

@@ -50,29 +50,52 @@ def parsed(validate: Callable[[Any], Value], text: str, run_id: str, field_name:
         ) from error
 
 
+def secrets_of(command: Sequence[str], protocol: Any) -> frozenset[str]:
+    """The passwords in the command of a run and in the headers of its requests."""
+    headers = [
+        f"{name}: {value}"
+        for request in _requests_of(protocol)
+        if isinstance(request.get("headers"), dict)
+        for name, value in request["headers"].items()
+    ]
+    return without_secrets(command)[1] | without_secrets(headers)[1]
+
+
 def masked_protocol(values: Any, secrets: frozenset[str]) -> Any:
     """The JSON of a protocol with `***` for passwords in the headers and bodies of requests.
 
     Not elsewhere: a password may be any word, such as the name of a key.
     """
-    workloads = values.get("workloads") if secrets and isinstance(values, dict) else None
-    if not isinstance(workloads, list):
+    if not secrets:
         return values
     text = json.loads(json.dumps(values))
-    requests = [
+    for request in _requests_of(text):
+        if isinstance(request.get("headers"), dict):
+            request["headers"] = {
+                name: _masked_header(name, masked(str(value), secrets))
+                for name, value in request["headers"].items()
+            }
+        if isinstance(request.get("body"), str):
+            request["body"] = masked(request["body"], secrets)
+    return text
+
+
+def _masked_header(name: str, value: str) -> str:
+    """A secret that is too short to look for elsewhere is hidden here, too."""
+    ((shown,), _) = without_secrets([f"{name}: {value}"])
+    return shown.removeprefix(f"{name}: ")
+
+
+def _requests_of(protocol: Any) -> list[dict[str, Any]]:
+    """The requests in the JSON of a protocol, which may be damaged."""
+    workloads = protocol.get("workloads") if isinstance(protocol, dict) else None
+    return [
         each
-        for workload in text["workloads"]
+        for workload in (workloads if isinstance(workloads, list) else ())
         if isinstance(workload, dict) and isinstance(workload.get("requests"), list)
         for each in workload["requests"]
         if isinstance(each, dict)
     ]
-    for request in requests:
-        if isinstance(request.get("headers"), dict):
-            headers = request["headers"].items()
-            request["headers"] = {name: masked(str(value), secrets) for name, value in headers}
-        if isinstance(request.get("body"), str):
-            request["body"] = masked(request["body"], secrets)
-    return text
 
 
 def masked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from deadheat.store.json_columns import (
     masked_manifest,
     masked_protocol,
     parsed,
+    secrets_of,
 )
 from deadheat.store.rows import (
     Gate,
@@ -225,7 +226,8 @@ def read_run(store: Store, run_id: str, *, with_secrets: bool = False) -> Stored
     run = runs[0]
     hosts = store.select("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
     command = tuple(decoded(parse, run["command"], run_id, "command"))
-    shown, secrets = without_secrets(command)
+    shown, _ = without_secrets(command)
+    secrets = secrets_of(command, decoded(parse, run["protocol"], run_id, "protocol"))
     stored = StoredRun(
         id=run_id,
         started_at=datetime.datetime.fromisoformat(run["started_at"]),

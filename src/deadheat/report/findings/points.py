@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
-from deadheat.foreign_text import one_line
+from deadheat.foreign_text import MASK, one_line
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, at_least, shown_name
 from deadheat.report.findings.cautions import cautions, none_found
@@ -58,10 +58,15 @@ class Point:
 
 def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ...]:
     """Every point of a run, in the order of reading."""
-    return (
+    shown = (
         *(Point("KNOWN", statement.text) for statement in capacity_statements(view)),
         *_of_rates(view),
         *(_of_level(view, analysis, source) if _ranks(view, analysis) else ()),
+    )
+    masks = any(MASK in point.command for point in shown)
+    return (
+        *shown,
+        *((Point("NOTE", f"type the password in place of {MASK}: no output shows it"),) * masks),
         *_cautions(view),
         *_noise(view, analysis),
         Point("SEE", "everything", "", f"deadheat report {source.argument} -v"),
