@@ -1,5 +1,7 @@
 // node board.js CHROMIUM FOLDER SHOTS: checks of boards as files: FOLDER/board is a whole one,
-// FOLDER/made.html is an index with an older edition, FOLDER/large.html one of 150 servers.
+// FOLDER/made.html is an index with an older edition, FOLDER/large.html one of 150 servers, and
+// FOLDER/rebuilt.html one with servers that were built anew for the second workload alone.
+// FOLDER/audit.html is `deadheat audit` of boards of others.
 // Prints { check: null or its error } as JSON.
 
 import assert from "node:assert/strict";
@@ -15,6 +17,8 @@ const [chromium, folder, shots] = process.argv.slice(2);
 const index = pathToFileURL(join(folder, "board", "index.html")).href;
 const made = pathToFileURL(join(folder, "made.html")).href;
 const large = pathToFileURL(join(folder, "large.html")).href;
+const rebuilt = pathToFileURL(join(folder, "rebuilt.html")).href;
+const audit = pathToFileURL(join(folder, "audit.html")).href;
 
 /** @import { Page } from "playwright-core" */
 
@@ -186,6 +190,58 @@ const checks = {
     const dark = await visit(large);
     await dark.page.emulateMedia({ colorScheme: "dark" });
     await dark.page.screenshot({ path: join(shots, "board-large-dark.png") });
+  },
+
+  async marks_cells_of_an_older_build(visit) {
+    for (const width of [1280, 390]) {
+      const { page } = await visit(rebuilt, { width });
+      const marked = () =>
+        page.$$eval("#board tbody td.heat", (cells) =>
+          cells
+            .filter((cell) => {
+              const places = cell.querySelector("small");
+              return places && getComputedStyle(places, "::after").content.includes("†");
+            })
+            .map(
+              (cell) =>
+                `${cell.closest("tr")?.querySelector("th a")?.textContent} ${cell.getAttribute("data-label")}`,
+            )
+            .sort(),
+        );
+      assert.match((await page.textContent("main")) ?? "", /A cell with † is of an older build/);
+      assert.deepEqual(await marked(), ["a hello", "c hello"]);
+      await page.click("thead button:text-is('json')");
+      await page.fill("#own", "80");
+      assert.deepEqual(await marked(), ["a hello", "c hello"], "sorted, with own work");
+      await page.screenshot({ path: join(shots, `board-rebuilt-${width}.png`) });
+      await page.click("td.heat.older a");
+      const text = (await page.textContent("dialog")) ?? "";
+      assert.match(text, /It is of an older build, version 1\.0\./);
+    }
+  },
+
+  async shows_the_audit_of_another_board(visit) {
+    for (const width of [1280, 390]) {
+      const { page, requests, complaints } = await visit(audit, { width });
+      const shot = (/** @type {string} */ scheme) =>
+        page.screenshot({ path: join(shots, `audit-${width}-${scheme}.png`), fullPage: true });
+      assert.deepEqual(
+        [requests.filter((url) => url !== audit && !url.startsWith("data:")), complaints],
+        [[], []],
+      );
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${wide} px wide`);
+      assert.equal(await page.$$eval(".lead li", (all) => all.length), 5);
+      const heights = await page.$$eval(".chart svg text", (all) =>
+        all.map((each) => each.getBoundingClientRect().height).filter((height) => height > 0),
+      );
+      assert.ok(heights.length > 100 && Math.min(...heights) > 9, `${Math.min(...heights)} px`);
+      const cut = await page.$$eval(".wide", (all) =>
+        all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.ariaLabel),
+      );
+      if (width === 390) assert.deepEqual(cut, [], "tables that scroll on a phone");
+      assert.deepEqual(await findings(page, shot), []);
+    }
   },
 };
 
