@@ -13,7 +13,7 @@ from deadheat.store.bundle import export_run
 from deadheat.store.listing import run_ids
 from tests.cli.conftest import Deadheat
 from tests.cli.test_resume import OWN, SPENT
-from tests.report.made import SETTLE, MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 SECRETS = ("hunter2!", "s3cr3t,key", "Bearer abc.def")
 COMMAND = (
@@ -130,9 +130,37 @@ def test_bug_a_suggested_command_sent_three_stars_as_the_password(
 def test_a_report_says_that_the_password_is_left_out_of_its_commands(
     deadheat: Deadheat, run: MadeRun
 ) -> None:
-    shown = deadheat("report", run.run_id).out
-    assert "***" in shown
+    """Nothing was valid: the suggested race has the run's own command."""
+    own = {"command": [*COMMAND[5:]], "compiler": "jit"}
+    race = MadeRun(run.store, command=COMMAND)
+    for name in ("server", "other"):
+        race.contender(name, manifest=own)
+        race.trial(name, 900.0, gates=failed())
+    race.end()
+    shown = deadheat("report", race.run_id).out
+    assert "'Authorization: ***'" in shown
     assert "type the password in place of ***: no output shows it" in shown
+
+
+def test_bug_a_bundle_and_a_report_had_the_headers_of_the_load(
+    run: MadeRun, tmp_path: Path
+) -> None:
+    """The command of the load engine has them in a JSON, where no option names them."""
+    request = json.dumps({"headers": {"Authorization": "Bearer abc.def"}})
+    again = MadeRun(run.store, command=COMMAND)
+    again.contender("server")
+    again.trial("server", 900.0, command=["deadheat-load", "--workload", request])
+    again.end()
+    export_run(run.store, again.run_id, tmp_path / "x.deadheat")
+    with lzma.open(tmp_path / "x.deadheat") as bundle:
+        assert b"abc.def" not in bundle.read()
+    with Store(run.store.path, read_only=True) as store:
+        (trial,) = read_run(store, again.run_id).trials
+    assert trial.command == (
+        "deadheat-load",
+        "--workload",
+        request.replace("Bearer abc.def", "***"),
+    )
 
 
 def test_the_store_keeps_it_for_resume(run: MadeRun) -> None:

@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from deadheat.foreign_text import masked, without_secrets
+from deadheat.foreign_text import masked
 from deadheat.inflate import parse
 from deadheat.store.json_columns import (
     Conclusion,
     ImportedFrom,
     decoded,
+    masked_command,
     masked_manifest,
     masked_protocol,
     parsed,
@@ -76,7 +77,7 @@ def copy_run(
 def _masked(row: dict[str, Any], secrets: frozenset[str]) -> dict[str, Any]:
     """A row with `***` for each password: only the store keeps it, to start a server again."""
     changes: dict[str, Callable[[Any], Any]] = {
-        "command": lambda words: [*without_secrets(words)[0]],
+        "command": lambda words: [*masked_command(words, secrets)],
         "manifest": masked_manifest,
         "protocol": lambda values: masked_protocol(values, secrets),
     }

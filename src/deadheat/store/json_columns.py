@@ -98,6 +98,12 @@ def _requests_of(protocol: Any) -> list[dict[str, Any]]:
     ]
 
 
+def masked_command(words: Sequence[str], secrets: frozenset[str]) -> tuple[str, ...]:
+    """A command with `***` for passwords, also for those in a JSON among its words."""
+    within_json = {json.dumps(secret)[1:-1] for secret in secrets}
+    return tuple(masked(word, secrets | within_json) for word in without_secrets(words)[0])
+
+
 def masked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a contender, with `***` for passwords in its start command."""
     command = manifest.get("command")

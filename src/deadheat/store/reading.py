@@ -23,6 +23,7 @@ from deadheat.store.json_columns import (
     StoredJson,
     WarmUp,
     decoded,
+    masked_command,
     masked_manifest,
     masked_protocol,
     parsed,
@@ -283,13 +284,19 @@ def _masked(run: StoredRun, secrets: frozenset[str]) -> StoredRun:
         instances=tuple(
             replace(
                 each,
-                command=without_secrets(each.command)[0],
+                command=masked_command(each.command, secrets),
                 fault=hide(each.fault),
                 log_tail=hide(each.log_tail),
             )
             for each in run.instances
         ),
-        trials=tuple(each._replace(reason=hide(each.reason)) for each in run.trials),
+        trials=tuple(
+            each._replace(
+                reason=hide(each.reason),
+                command_json=json.dumps(masked_command(each.command, secrets)),
+            )
+            for each in run.trials
+        ),
     )
 
 
