@@ -177,6 +177,8 @@ def test_a_missing_toolchain_is_reported_with_its_install_command(deadheat: Dead
     [
         (("./my-server", "8080"), "`./my-server 8080` has no {port}"),
         (("no-such-program", "{port}"), "no program 'no-such-program': not found on PATH"),
+        (("./my-server", "{port}"), "no program './my-server': not in /"),
+        (("/etc/passwd", "{port}"), "no program '/etc/passwd': it cannot be executed"),
     ],
 )
 def test_rejects_an_own_command_that_cannot_be_run(

@@ -260,6 +260,10 @@ def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Contender
     if elsewhere:
         return Contender(name, "contender", tuple(command), any_body=True, path=path)
     program = shutil.which(command[0])
+    if program is None and "/" in command[0]:
+        fault = "it cannot be executed" if Path(command[0]).exists() else f"not in {Path.cwd()}"
+        hint = "make it executable: chmod +x" if Path(command[0]).exists() else "check the path"
+        raise UsageFault(f"no program {command[0]!r}: {fault}", hint)
     if program is None:
         raise UsageFault(f"no program {command[0]!r}: not found on PATH", "give its full path")
     return Contender(
