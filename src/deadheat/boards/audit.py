@@ -6,6 +6,7 @@ from deadheat.boards.checks import composite, counts, load, order, repeats
 from deadheat.boards.checks.beside import Names, OwnRun, beside, read_names
 from deadheat.boards.model import LiveBoard, Table
 from deadheat.boards.readings import FORMAT, BoardFacts, BoardFinding, Readings
+from deadheat.boards.words import SOURCES
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.model.view import RunView
@@ -74,6 +75,7 @@ def _of_table(
 def _facts(board: LiveBoard) -> BoardFacts:
     return BoardFacts(
         name=board.name,
+        source=SOURCES.get(board.name, ", ".join(board.files)),
         files=board.files,
         editions=len(board.editions),
         first=board.editions[0],

@@ -3,7 +3,9 @@ first fifty, repeats as a scatter, rates as a histogram.
 """
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.resources import files
 
 from deadheat import numbers
@@ -21,12 +23,17 @@ from deadheat.serve.markup import FRAME, MORE_STYLE, Html, NumberCell, table, te
 FORMATS = (*TEXT_FORMATS, "html")
 PICTURED = 2  # tables of each board with all three pictures
 STYLE = """
-.chart { overflow-x: auto; border: 1px solid var(--line); margin: 1rem 0; max-width: 56rem; }
-.chart svg { display: block; min-width: 42rem; width: 100%; height: auto; }
+.chart { border: 1px solid var(--line); margin: 1rem 0; max-width: 56rem; }
+.chart svg { display: block; width: 100%; height: auto; }
+.chart .narrow { display: none; }
 .lead li { margin: .4rem 0; }
 section p, section li { max-width: 48rem; }
 td:nth-child(2) { white-space: nowrap; }
-@media (max-width: 48rem) { td:nth-child(2) { white-space: normal; } }
+@media (max-width: 48rem) {
+  td:nth-child(2) { white-space: normal; }
+  .chart .broad { display: none; }
+  .chart .narrow { display: block; }
+}
 """
 
 
@@ -66,14 +73,17 @@ def _pictures(readings: Readings) -> Iterator[Html]:
         repeats = [each for each in readings.repeats if each.board == board.name]
         rates = [each for each in readings.rates if each.board == board.name]
         rates.sort(key=lambda each: each.crowd_low is None)  # those with a plateau first
-        yield from (_chart(draw_ranks(each)) for each in ranks[:PICTURED])
-        yield from (_chart(draw_repeats(each)) for each in repeats[:PICTURED])
-        yield from (_chart(draw_rates(each)) for each in rates[:PICTURED])
+        yield from (_chart(partial(draw_ranks, each)) for each in ranks[:PICTURED])
+        yield from (_chart(partial(draw_repeats, each)) for each in repeats[:PICTURED])
+        yield from (_chart(partial(draw_rates, each)) for each in rates[:PICTURED])
 
 
-def _chart(svg: str) -> Html:
-    """A picture that keeps its size, and scrolls where the page is narrow."""
-    return Html(f'<div class="chart" tabindex="0" role="group">{svg}</div>')
+def _chart(draw: Callable[[float], str]) -> Html:
+    """A picture for a broad and one for a narrow screen, of which one is shown."""
+    return Html(
+        f'<div class="chart"><div class="broad">{draw(svg.WIDTH)}</div>'
+        f'<div class="narrow">{draw(NARROW)}</div></div>'
+    )
 
 
 def _section(section: Section) -> Iterator[Html]:
@@ -99,67 +109,61 @@ def _cell(column: Column, words: str) -> object:
     return NumberCell(shown) if column.right else shown
 
 
-ROW, LEFT, RIGHT, TOP = 15, 190, 120, 24
-HEIGHT = 250
+NARROW = 358.0  # a phone's 390 without its margins
+ROW, TOP, HEIGHT = 15, 24, 250
+LETTER = 6.2  # width of one of the small text
+LABEL_APART = 46  # the least distance of labels of an axis
 MOST = 1.0  # log ratio at the edge of the scatter; a repeat beyond it is drawn there
 TICKS = (0.4, 0.5, 0.7, 0.85, 1, 1.18, 1.4, 2, 2.5)
 
 
-def draw_ranks(picture: RankPicture) -> str:
+def draw_ranks(picture: RankPicture, width: float = svg.WIDTH) -> str:
     """Each entry's places as a line, with an upright at the published one."""
     title = (
         f"{title_of(picture.board)}, {picture.profile}: places that the noise allows, "
         f"{len(picture.placed)} of {picture.entries}"
     )
-    parts = svg.title(title)
-    top = svg.title_height(parts) + TOP
+    left, right, longest = (190, 120, 26) if width > NARROW else (124, 68, 16)
+    parts, top = _heading(title, width)
+    top += TOP
     most = max(entry.last for entry in picture.placed)
-    scale = (svg.WIDTH - LEFT - RIGHT) / max(most - 1, 1)
+    scale = (width - left - right) / max(most - 1, 1)
     bottom = top + ROW * len(picture.placed)
-    for place in _steps(most):
-        x = LEFT + scale * (place - 1)
+    for place in _steps(most, (width - left - right) / LABEL_APART):
+        x = left + scale * (place - 1)
         parts.append(svg.line(x, top - 4, x, bottom, svg.LINE))
         parts.append(svg.text(x, top - 8, str(place), anchor="middle", fill=svg.MUTED, size=11))
     for number, entry in enumerate(picture.placed):
         middle = top + ROW * (number + 0.5)
-        low, high = (LEFT + scale * (place - 1) for place in (entry.first, entry.last))
+        low, high, published = (
+            left + scale * (place - 1) for place in (entry.first, entry.last, number + 1)
+        )
         rate = numbers.rate(entry.rate_per_s)
         parts += [
-            svg.text(LEFT - 10, middle + 4, entry.entry, anchor="end", size=11, longest=26),
+            svg.text(left - 8, middle + 4, entry.entry, anchor="end", size=11, longest=longest),
             svg.line(low, middle, high, middle, svg.BLUE, 3),
-            svg.line(
-                LEFT + scale * number, middle - 5, LEFT + scale * number, middle + 5, svg.INK, 2
-            ),
-            svg.text(svg.WIDTH - 12, middle + 4, rate, anchor="end", fill=svg.MUTED, size=11),
+            svg.line(published, middle - 5, published, middle + 5, svg.INK, 2),
+            svg.text(width - 10, middle + 4, rate, anchor="end", fill=svg.MUTED, size=11),
         ]
-    parts.append(
-        svg.text(
-            16,
-            bottom + 22,
-            f"edition {picture.edition}; upright: the published place; right: requests/s",
-            fill=svg.MUTED,
-            size=11,
-        )
-    )
-    return svg.document(bottom + 34, title, parts)
+    note = f"edition {picture.edition}; upright: the published place; right: requests/s"
+    return _document(bottom + 22, title, parts, note, width)
 
 
-def _steps(most: int) -> Iterator[int]:
-    """Place 1, and round places."""
-    step = next((each for each in (1, 2, 5, 10, 20, 50, 100) if most / each <= 12), 200)
+def _steps(most: int, labels: float) -> Iterator[int]:
+    """Place 1, and round places; about as many as there is room for."""
+    step = next((each for each in (1, 2, 5, 10, 20, 50, 100) if most / each <= labels), 200)
     yield 1
     yield from range(step if step > 1 else 2, most + 1, step)
 
 
-def draw_repeats(picture: RepeatPicture) -> str:
+def draw_repeats(picture: RepeatPicture, width: float = svg.WIDTH) -> str:
     """Later over earlier rate, by the earlier rate."""
     title = (
         f"{title_of(picture.board)}, {picture.profile}: {len(picture.ratios)} repeats, "
         f"{same_of(picture.board)}"
     )
-    parts = svg.title(title)
-    top = svg.title_height(parts) + 10
-    left, right = 70, svg.WIDTH - 24
+    parts, top = _heading(title, width)
+    left, right = _sides(width)
     logs = [math.log(rate) for rate in picture.rates_per_s]
     first, last = min(logs) - 0.05, max(logs) + 0.05
 
@@ -178,17 +182,18 @@ def draw_repeats(picture: RepeatPicture) -> str:
         beyond = abs(math.log(ratio)) > MOST
         color = svg.PALETTE[1] if beyond else svg.BLUE
         parts.append(svg.rect(x_of(rate) - 2.5, y_of(ratio) - 2.5, 5, 5, color, 0.7))
-    note = "later rate over earlier rate; orange: beyond the scale"
-    parts.append(svg.text(16, top + HEIGHT + 38, note, fill=svg.MUTED, size=11))
-    return svg.document(top + HEIGHT + 50, title, parts)
+    note = (
+        "up: later rate over earlier rate; right: the earlier one in requests/s; orange: beyond "
+        "the scale"
+    )
+    return _document(top + HEIGHT + 38, title, parts, note, width)
 
 
-def draw_rates(picture: RatePicture) -> str:
+def draw_rates(picture: RatePicture, width: float = svg.WIDTH) -> str:
     """How many entries have which rate; a plateau is in another color."""
     title = f"{title_of(picture.board)}, {picture.profile}: entries by rate"
-    parts = svg.title(title)
-    top = svg.title_height(parts) + 10
-    left, right = 70, svg.WIDTH - 24
+    parts, top = _heading(title, width)
+    left, right = _sides(width)
     first, last = math.log(picture.edges[0]), math.log(picture.edges[-1])
     most = max(picture.counts)
 
@@ -209,30 +214,44 @@ def draw_rates(picture: RatePicture) -> str:
         height = HEIGHT * count / most
         color = svg.PALETTE[1] if crowded else svg.BLUE
         if count:
-            width = x_of(high) - x_of(low) - 1
-            parts.append(svg.rect(x_of(low), top + HEIGHT - height, width, height, color))
+            bar = x_of(high) - x_of(low) - 1
+            parts.append(svg.rect(x_of(low), top + HEIGHT - height, bar, height, color))
     parts += _rate_axis(picture.edges[0], picture.edges[-1], x_of, top + HEIGHT)
-    note = f"entries in each step of the rate; edition {picture.edition}" + (
+    note = f"up: entries; right: requests/s; edition {picture.edition}" + (
         "; orange: the plateau" if picture.crowd_low is not None else ""
     )
-    parts.append(svg.text(16, top + HEIGHT + 38, note, fill=svg.MUTED, size=11))
-    return svg.document(top + HEIGHT + 50, title, parts)
+    return _document(top + HEIGHT + 38, title, parts, note, width)
+
+
+def _heading(title: str, width: float) -> tuple[list[str], float]:
+    """The title, and where the picture begins."""
+    parts = svg.title(title, svg.TITLE_CHARS if width > NARROW else 36)
+    return parts, svg.title_height(parts) + 10
+
+
+def _sides(width: float) -> tuple[float, float]:
+    return (70, width - 24) if width > NARROW else (42, width - 16)
+
+
+def _document(y: float, title: str, parts: list[str], note: str, width: float) -> str:
+    """The file, with the note in as many lines as it takes."""
+    lines = textwrap.wrap(note, int((width - 32) / LETTER))
+    for number, line in enumerate(lines):
+        parts.append(svg.text(16, y + svg.STEP * number, line, fill=svg.MUTED, size=11))
+    return svg.document(y + svg.STEP * len(lines), title, parts, width)
 
 
 def _rate_axis(low: float, high: float, x_of: Callable[[float], float], y: float) -> list[str]:
-    """Ticks at 1, 2 and 5 times powers of ten; at powers alone over a wide range."""
+    """Ticks at 1, 2 and 5 times powers of ten, where there is room; at powers over a wide range."""
     wide = high / low > 200
     steps = (1,) if wide else (1, 2, 5)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps]
-    parts = []
+    parts, last_x = [], -math.inf
     for tick in ticks:
-        if low <= tick <= high:
-            x = x_of(tick)
+        x = x_of(tick)
+        if low <= tick <= high and x - last_x >= LABEL_APART:
+            words, last_x = numbers.figure(tick), x
             parts.append(svg.line(x, y, x, y + 5, svg.MUTED))
-            words = numbers.figure(tick)
             parts.append(svg.text(x, y + 19, words, anchor="middle", fill=svg.MUTED, size=11))
-    parts.append(
-        svg.text(svg.WIDTH - 12, y + 38, "requests/s", anchor="end", fill=svg.MUTED, size=11)
-    )
     return parts

@@ -23,6 +23,7 @@ class BoardFacts(Strict):
     """A board and where its figures are from; `first` and `last` are editions."""
 
     name: str
+    source: str = ""
     files: tuple[str, ...]
     editions: int
     first: str

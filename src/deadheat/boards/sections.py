@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from deadheat import numbers
 from deadheat.audit.page import Page, Section
 from deadheat.boards.readings import BoardFacts, BoardFinding, Figure, Readings
-from deadheat.boards.words import CHECKS, DOES_WELL, SOURCES, same_of, share, title_of
+from deadheat.boards.words import CHECKS, DOES_WELL, same_of, share, title_of
 from deadheat.report.formats.tables import Column
 
 NUMBER = re.compile(r"[-0-9.,]+( %| of [0-9,]+| \[.*\])?$|–$")
 REMEMBERED, EXAMPLES = 5, 4
 MOVED_MIN = 3  # places, before the editions are worth a sentence at the top
+ROWS_MIN, ROWS_SHARE_MIN = 10, 0.1  # of a table, before impossible rows are worth one
+LONG_DAYS = 7  # between two measurements: then the sentence says so, since more may have changed
 
 
 def boards_page(readings: Readings) -> Page:
@@ -44,11 +46,19 @@ def sections(readings: Readings) -> Iterator[Section]:
 
 
 def remember(readings: Readings) -> list[str]:
-    """At most five sentences: the noise of each board first."""
+    """At most five short sentences with a figure or two each: the noise of each board first."""
     noise = [line for board in readings.boards for line in _on_noise(readings, board.name)]
     others = [
         line
-        for say in (_on_profiles, _on_editions, _on_plateaus, _on_score, _on_percentiles)
+        for say in (
+            _on_profiles,
+            _on_rows,
+            _on_carried,
+            _on_plateaus,
+            _on_moves,
+            _on_score,
+            _on_percentiles,
+        )
         for board in readings.boards
         for line in say(readings, board.name)
     ]
@@ -58,18 +68,24 @@ def remember(readings: Readings) -> list[str]:
 def _on_noise(readings: Readings, board: str) -> Iterator[str]:
     repeats, survives = (readings.of(board, code) for code in ("repeats", "survives"))
     if not repeats or not survives:
+        if max((len(readings.of(board, code)) for code in CHECKS), default=0):
+            yield (
+                f"{title_of(board)}: these files have too few repeats, so its noise, and what a "
+                "place means, is unknown."
+            )
         return
     first = survives[0]
-    medians = sorted(finding.number("median_change") for finding in repeats)
-    spread = " to ".join(dict.fromkeys(share(value) for value in (medians[0], medians[-1])))
     days = repeats[0].number_if_any("median_days")
-    after = f" {days:.2g} days later" if days is not None else ""
+    later = f" {days:.0f} days later" if days is not None and days >= LONG_DAYS else ""
+    shared = int(first.number("with_first"))
+    end = (
+        f"so {shared} entries share first place"
+        if shared > 1
+        else "and the first is ahead by more than that"
+    )
     yield (
-        f"{title_of(board)}: measured again{after} with {same_of(board)}, an entry differs from "
-        f"itself by {spread} in the median. In {first.profile}, one in 20 differs by more than "
-        f"{share(first.number('needed'))}, as do only {first.values['separated']} of "
-        f"{first.judged:,} neighbors, and {first.number('with_first'):,.0f} entries are in a dead "
-        "heat with the first."
+        f"{title_of(board)}: measured again{later} with {same_of(board)}, one entry in 20 changed "
+        f"by more than {share(first.number('needed'))}, {end} ({first.profile})."
     )
 
 
@@ -77,51 +93,63 @@ def _on_profiles(readings: Readings, board: str) -> Iterator[str]:
     off = [finding for finding in readings.of(board, "little") if finding.values["under_way"]]
     if off:
         worst = off[0]
-        also = [finding.profile for finding in off[1:]]
-        more = f" ({numbers.listing(also)} likewise)" if also else ""
         yield (
-            f"{title_of(board)}: by Little's law, {worst.profile} held about "
-            f"{worst.number('under_way'):,.0f} requests under way and not "
-            f"{worst.number('connections'):,.0f}{more}, unless its latencies leave most "
-            "of the time out."
+            f"{title_of(board)}: by its own latencies, {worst.number('connections'):,.0f} "
+            f"connections had about {worst.number('under_way'):,.0f} requests under way "
+            f"({worst.profile})."
         )
 
 
-def _on_editions(readings: Readings, board: str) -> Iterator[str]:
-    findings = readings.of(board, "editions")
-    carried = [each for each in findings if each.number("carried") > each.judged / 2]
-    moving = [
+def _on_rows(readings: Readings, board: str) -> Iterator[str]:
+    findings = [
         each
-        for each in findings
-        if each.number("measured") > each.judged / 2 and each.number("median_moved") >= MOVED_MIN
+        for each in readings.of(board, "little")
+        if each.number("more_than_connections") >= max(ROWS_MIN, ROWS_SHARE_MIN * each.judged)
     ]
-    parts = []
+    if findings:
+        worst = max(findings, key=lambda finding: finding.number("more_than_connections"))
+        yield (
+            f"{title_of(board)}: in {worst.values['more_than_connections']} of {worst.judged:,} "
+            f"rows, rate and latency cannot both be right ({worst.profile})."
+        )
+
+
+def _on_carried(readings: Readings, board: str) -> Iterator[str]:
+    carried = [
+        each for each in readings.of(board, "editions") if each.number("carried") > each.judged / 2
+    ]
     if carried:
         last = carried[-1]
-        parts.append(
-            f"of {last.judged:,} figures in edition {last.edition} ({last.profile}), "
-            f"{last.values['carried']:,} are those of the edition before"
+        yield (
+            f"{title_of(board)}: one edition has {last.values['carried']:,} of {last.judged:,} "
+            f"figures from the edition before ({last.edition}, {last.profile})."
         )
+
+
+def _on_moves(readings: Readings, board: str) -> Iterator[str]:
+    moving = [
+        each
+        for each in readings.of(board, "editions")
+        if each.number("measured") > each.judged / 2 and each.number("median_moved") >= MOVED_MIN
+    ]
     if moving:
         worst = max(moving, key=lambda finding: finding.judged * finding.number("median_moved"))
-        parts.append(
-            f"from edition {worst.values['before']} to {worst.edition}, half of {worst.judged:,} "
-            f"entries moved {worst.values['median_moved']} places or more and one moved "
-            f"{worst.values['most_moved']} ({worst.profile})"
+        yield (
+            f"{title_of(board)}: from one edition to the next, half of the entries moved "
+            f"{worst.values['median_moved']} places or more, and one moved "
+            f"{worst.values['most_moved']} ({worst.profile})."
         )
-    if parts:
-        yield f"{title_of(board)}: {'; '.join(parts)}."
 
 
 def _on_plateaus(readings: Readings, board: str) -> Iterator[str]:
     plateaus = [finding for finding in readings.of(board, "plateau") if finding.fires]
     if plateaus:
         widest = max(plateaus, key=lambda finding: finding.found)
+        middle = (widest.number("low_per_s") + widest.number("high_per_s")) / 2
         yield (
-            f"{title_of(board)}: {widest.found} entries have one rate, "
-            f"{numbers.figure(widest.number('low_per_s'))} to "
-            f"{numbers.figure(widest.number('high_per_s'))} requests/s ({widest.profile}): "
-            "something that they share was the limit, not the entries."
+            f"{title_of(board)}: {widest.found} entries have the same rate, about "
+            f"{middle:,.0f} requests/s, so something that they share was the limit "
+            f"({widest.profile})."
         )
 
 
@@ -130,8 +158,7 @@ def _on_score(readings: Readings, board: str) -> Iterator[str]:
         yield (
             f"{title_of(board)}: without the test {finding.values['most_moved_without']}, "
             f"{finding.values['most_moved_entry']} moves {finding.values['most_moved']} places in "
-            f"the composite score, and filtering out {finding.values['reversed_without']} alone "
-            f"turns around {finding.values['reversed']} pairs of the others."
+            "the composite score."
         )
 
 
@@ -139,18 +166,14 @@ def _on_percentiles(readings: Readings, board: str) -> Iterator[str]:
     findings = [each for each in readings.of(board, "equal_percentiles") if each.fires]
     if findings:
         rows = sum(finding.found for finding in findings)
-        profiles = numbers.listing([finding.profile for finding in findings])
-        yield (
-            f"{title_of(board)}: in {profiles}, the p99 of {numbers.count(rows, 'row')} is the "
-            "mean, to the last digit."
-        )
+        yield f"{title_of(board)}: {numbers.count(rows, 'row')} have a p99 that is their mean."
 
 
 def _sources(readings: Readings) -> Section:
     boards = readings.boards
     cells = (
         ("board", [title_of(board.name) for board in boards]),
-        ("from", [SOURCES.get(board.name, ", ".join(board.files)) for board in boards]),
+        ("from", [board.source or ", ".join(board.files) for board in boards]),
         ("editions", [f"{board.editions:,}" for board in boards]),
         ("first", [board.first for board in boards]),
         ("last", [board.last for board in boards]),
@@ -287,14 +310,17 @@ def _times(value: Figure, factor: float) -> str:
 
 def _without_sign(readings: Readings, board: BoardFacts) -> Section | None:
     """The checks of a board that found nothing, and those that its files do not allow."""
-    lines = []
+    clear, lacking = [], []
     for code, text in CHECKS.items():
         findings = readings.of(board.name, code)
         if not findings:
-            lines.append(f"{text.title}: the files do not have what this needs.")
+            lacking.append(text.title)
         elif not any(finding.fires for finding in findings):
             judged = sum(finding.judged for finding in findings)
-            lines.append(f"{text.title}: no sign in {numbers.count(judged, 'row')}.")
+            clear.append(f"{text.title} ({numbers.count(judged, 'row')})")
+    lines = [f"No sign: {'; '.join(clear)}."] if clear else []
+    if lacking:
+        lines.append(f"The files do not have what these need: {'; '.join(lacking)}.")
     if not lines:
         return None
     return Section(f"{title_of(board.name)}: checks without a sign", tuple(lines))

@@ -107,9 +107,13 @@ def _cpus(finding: BoardFinding) -> str:
 
 
 def _ratio_row(row: Mapping[str, Figure]) -> str:
+    rate_per_s, latency_ms, ratio = (
+        float(row[key] or 0) for key in ("rate_per_s", "latency_ms", "ratio")
+    )
+    under_way = rate_per_s * latency_ms / 1000
     return (
         f"{row['entry']}: {_number(row, 'rate_per_s')} requests/s with {_number(row, 'latency_ms')}"
-        f" ms; connections over requests under way are {_number(row, 'ratio')}; "
+        f" ms have {under_way:,.0f} requests under way, and {ratio * under_way:,.0f} fit; "
         f"{row['cannot_be']}"
     )
 
@@ -158,6 +162,7 @@ CHECKS: Mapping[str, CheckText] = {
         columns=(
             ("edition", _edition),
             ("needed", _share("needed")),
+            ("for all pairs at once", _share("needed_jointly")),
             ("neighbors separated", _separated),
             ("median gap", _share("median_gap")),
             ("in a dead heat with the first", _figure("with_first")),
@@ -284,7 +289,7 @@ CHECKS: Mapping[str, CheckText] = {
         ),
     ),
     "unreadable": CheckText(
-        title="Figures that are none",
+        title="Rows without a figure",
         looks="Rows of any edition with a text in place of a latency, or with a rate of zero.",
         means="The board's reader did not understand the load generator's output, or the entry "
         "did not answer.",

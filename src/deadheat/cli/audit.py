@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -29,8 +30,9 @@ from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
 from deadheat.report.model.load import load_view
-from deadheat.report.model.runs import find_run
+from deadheat.report.model.runs import find_run, reading
 from deadheat.store import Store
+from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import latest_run_of
 
 BOARD_FILES = (".json", ".csv")
@@ -63,8 +65,8 @@ BOARD_FILES = (".json", ".csv")
 @flag(
     "--beside",
     section=Topic.STORED_RUNS,
-    metavar="RUN",
-    help="Run of ours to compare the board with.",
+    metavar="RUN|FILE",
+    help="Run of ours to compare the board with: a stored one, or a bundle.",
 )
 @flag(
     "--names",
@@ -128,6 +130,10 @@ def command(
         raise click.UsageError("--beside, --names, --cpus and --format html need FILE")
     if len(words) > 2:
         raise click.UsageError(f"expected NAME and RUN, or FILE..., got {len(words)} names")
+    for word in words:
+        if Path(word).is_file():
+            ends = " or ".join(BOARD_FILES)
+            raise UsageFault(f"{word}: expected a board's file to end in {ends}", "rename it")
     name, run = (*words, None, None)[:2]
     root = find_root(catalog)
     if name is None and table is None:
@@ -175,10 +181,14 @@ def _board_readings(
         if names is not None:
             raise click.UsageError("--names needs --beside RUN")
         return audit_boards(boards, options=options)
-    with stored(store_path) as store:
-        own = own_run(load_view(store, find_run(store, beside)))
+    bundle = Path(beside) if beside.endswith(".deadheat") else None
+    faults = reading(bundle) if bundle else nullcontext()
+    with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
+        run = None if bundle else beside
+        own = own_run(load_view(store, find_run(store, run, bundle is not None)))
     listed_names = read_names(names) if names is not None else None
-    return audit_boards(boards, own, listed_names, [*options, "--beside", own.run_id])
+    source = bundle.name if bundle else own.run_id
+    return audit_boards(boards, own, listed_names, [*options, "--beside", source])
 
 
 def _page(

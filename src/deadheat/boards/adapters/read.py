@@ -63,7 +63,8 @@ def _read(path: Path) -> LiveBoard:
         text = read_bytes(path, TEXT_BYTES_MAX).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"{path}: cannot be read: {reason}", "check the path") from error
+        hint = f"expected {FORMATS}" if path.exists() else "check the path"
+        raise DeadheatError(f"{path}: cannot be read: {reason}", hint) from error
     stem = name_of(path.stem)
     name, cpus, rows = stem, None, []
     if path.suffix.lower() == ".csv":

@@ -119,7 +119,9 @@ class Value:
 
     def unlike(self, expected: str) -> DeadheatError:
         got = one_line(repr(self.content), 40)
-        return DeadheatError(f"{self.place}: expected {expected}, got {got}")
+        return DeadheatError(
+            f"{self.place}: expected {expected}, got {got}", "correct it, or leave its row out"
+        )
 
 
 def name_of(text: str) -> str:

@@ -18,10 +18,10 @@ from deadheat.boards.readings import ROWS_MAX, BoardFinding, RepeatPicture, find
 from deadheat.stats.distributions import Floats
 
 SHIFT_MIN = 20
-OWN_MIN = 60  # with fewer repeats, the noise of a profile is that of the whole board
-REPEATS_MIN = 20  # with fewer, nothing is said of a board's noise
+REPEATS_MIN = 20  # with fewer, no limit is known that one change in twenty passes
 OTHER_CPUS = 1.15  # times those that the board gives
 ONCE_IN = 20  # the needed difference is passed by chance this rarely
+UNLIKE_P = 0.05  # a test with more changes beyond the limit of all is noisier than they are
 RESAMPLES, SEED = 1000, 20
 DRAWS, PICTURED = 2000, 400
 NEAR_DAYS = 7.0
@@ -34,6 +34,7 @@ class Repeat:
     """Two measurements of one entry; `change` is the log of later over earlier rate."""
 
     profile: str
+    family: str
     entry: str
     earlier: str
     later: str
@@ -49,12 +50,12 @@ class Repeat:
 class Noise:
     """The changes of repeats, and what two entries must differ by.
 
-    `needed` is what one in twenty changes passes, without their sign, as a log. `own` says whether
-    they are repeats of this profile or of the whole board.
+    `needed` is what one in twenty changes passes, without their sign, as a log. `source` says
+    whose repeats they are.
     """
 
     repeats: tuple[Repeat, ...]
-    own: bool
+    source: str
 
     @property
     def changes(self) -> Floats:
@@ -78,8 +79,12 @@ class Noise:
 
 
 def quantile_needed(changes: Floats) -> float:
-    """What one change in twenty passes, without its sign."""
-    return float(np.quantile(np.abs(changes), 1 - 1 / ONCE_IN))
+    """What one more change passes once in twenty times, without its sign.
+
+    The expected share of one of n sorted changes is its place / (n + 1), so few changes need more
+    than many. With fewer than 19, it is the largest one.
+    """
+    return float(np.quantile(np.abs(changes), 1 - 1 / ONCE_IN, method="weibull"))
 
 
 def repeats_of(board: LiveBoard) -> dict[str, tuple[Repeat, ...]]:
@@ -109,6 +114,7 @@ def _of_profile(board: LiveBoard, profile: str) -> Iterator[Repeat]:
             if first.source == second.source and first.setup == second.setup:
                 yield Repeat(
                     profile=profile,
+                    family=first.family,
                     entry=entry,
                     earlier=first.edition,
                     later=second.edition,
@@ -131,14 +137,38 @@ def _measured(rows: Sequence[Measurement]) -> list[Measurement]:
 
 
 def noises_of(repeats: Mapping[str, tuple[Repeat, ...]]) -> dict[str, Noise]:
-    """The noise of each profile; empty if the whole board has too few repeats."""
+    """The noise of each profile; empty if the whole board has too few repeats.
+
+    It is that of the profile's own repeats, else of those of its test, else of all profiles.
+    """
     pooled = tuple(repeat for several in repeats.values() for repeat in several)
     if len(pooled) < REPEATS_MIN:
         return {}
-    return {
-        profile: Noise(several, own=True) if len(several) >= OWN_MIN else Noise(pooled, own=False)
-        for profile, several in repeats.items()
-    }
+    of_test: dict[str, list[Repeat]] = {}
+    for repeat in pooled:
+        of_test.setdefault(repeat.family, []).append(repeat)
+    every = Noise(pooled, "all profiles")
+    noises = {}
+    for profile, own in repeats.items():
+        same_test = tuple(of_test[own[0].family]) if own else ()
+        if len(own) >= REPEATS_MIN:
+            noises[profile] = Noise(own, "this profile")
+        elif len(same_test) >= REPEATS_MIN:
+            noises[profile] = Noise(same_test, "this test")
+        elif same_test and _is_noisier(same_test, every.needed):
+            noises[profile] = Noise(same_test, "this test, its largest")
+        else:
+            noises[profile] = every
+    return noises
+
+
+def _is_noisier(repeats: Sequence[Repeat], needed: float) -> bool:
+    """Whether more of these pass the limit of all profiles than chance allows (binomial)."""
+    from scipy import special  # it takes long to import
+
+    passing = sum(abs(repeat.change) > needed for repeat in repeats)
+    by_chance = special.bdtrc(passing - 1, len(repeats), 1 / ONCE_IN) if passing else 1.0
+    return float(by_chance) < UNLIKE_P
 
 
 def repeats(
@@ -169,7 +199,7 @@ def repeats(
             "needed": _share(noise.needed),
             "needed_low": _share(low),
             "needed_high": _share(high),
-            "needed_from": "this profile" if noise.own else "all profiles",
+            "needed_from": noise.source,
             "largest": _share(float(apart.max())),
             "spread_pooled": rounded(spread),
             "spread_typical": rounded(typical),

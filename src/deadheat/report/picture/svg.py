@@ -61,9 +61,9 @@ def document(height: float, title: str, parts: Sequence[str], width: float = WID
     )
 
 
-def title(words: str) -> list[str]:
+def title(words: str, chars: int = TITLE_CHARS) -> list[str]:
     """A heading, wrapped into lines."""
-    lines = textwrap.wrap(one_line(words), TITLE_CHARS, break_on_hyphens=False)
+    lines = textwrap.wrap(one_line(words), chars, break_on_hyphens=False)
     return [text(16, 28 + 22 * i, line, size=16, weight=600) for i, line in enumerate(lines)]
 
 
