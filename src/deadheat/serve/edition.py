@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from deadheat.catalog.manifest import BY_STRINGS
 from deadheat.cluster.result import pair_run
 from deadheat.foreign_text import one_line
 from deadheat.host.doctor import host_key
@@ -86,6 +87,7 @@ class ServerFacts:
     notes: tuple[str, ...]
     ended: Mapping[str, str]
     workloads: tuple[str, ...]
+    renders: str  # a sentence: what renders the workload page
     build_key: str | None
     cold_start_s: float | None
     head_bytes: int | None
@@ -280,6 +282,7 @@ def _facts(
     heads = [start.behavior.head_bytes for start in contender.starts if start.behavior]
     head_bytes = [each for each in heads if isinstance(each, int)]
     answered = row.manifest.get("workloads")
+    engine = row.manifest.get("template_engine")
     commands = [start.command for start in contender.starts]
     return ServerFacts(
         name=contender.name,
@@ -293,6 +296,7 @@ def _facts(
         notes=contender.notes,
         ended=contender.ended,
         workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
+        renders=_renders(engine) if isinstance(engine, str) else "",
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
         head_bytes=head_bytes[0] if head_bytes else None,
@@ -301,6 +305,12 @@ def _facts(
         raw=raw,
         fault=contender.fault,
     )
+
+
+def _renders(template_engine: str) -> str:
+    if template_engine == BY_STRINGS:
+        return "Its own code builds the page from strings"
+    return f"{template_engine} renders the page"
 
 
 def _built(manifest: Mapping[str, Any], contender: ContenderView) -> tuple[str, ...]:

@@ -317,6 +317,7 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
                 server_file(name),
                 _round(_ms(edition.servers[name].cold_start_s)),
                 edition.servers[name].head_bytes,
+                one_line(edition.servers[name].renders, 80),
             ]
             for name in names
         ],

@@ -183,6 +183,7 @@ def _about(facts: ServerFacts) -> Html:
         ", ".join(filter(None, [facts.language, facts.framework, facts.kind])),
         f"version {facts.version}" if facts.version else "",
         *facts.notes,
+        facts.renders,
     ]
     sentences = [text(one_line(each)) for each in words if each]
     if facts.homepage.startswith(("http://", "https://")):
