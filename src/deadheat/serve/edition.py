@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deadheat.catalog.manifest import BY_STRINGS
 from deadheat.cluster.result import pair_run
 from deadheat.foreign_text import one_line
 from deadheat.host.doctor import host_key
@@ -87,7 +86,7 @@ class ServerFacts:
     notes: tuple[str, ...]
     ended: Mapping[str, str]
     workloads: tuple[str, ...]
-    renders: str  # a sentence: what renders the workload page
+    template_engine: str | None
     build_key: str | None
     cold_start_s: float | None
     head_bytes: int | None
@@ -296,7 +295,7 @@ def _facts(
         notes=contender.notes,
         ended=contender.ended,
         workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
-        renders=_renders(engine) if isinstance(engine, str) else "",
+        template_engine=engine if isinstance(engine, str) else None,
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
         head_bytes=head_bytes[0] if head_bytes else None,
@@ -305,12 +304,6 @@ def _facts(
         raw=raw,
         fault=contender.fault,
     )
-
-
-def _renders(template_engine: str) -> str:
-    if template_engine == BY_STRINGS:
-        return "Its own code builds the page from strings"
-    return f"{template_engine} renders the page"
 
 
 def _built(manifest: Mapping[str, Any], contender: ContenderView) -> tuple[str, ...]:
