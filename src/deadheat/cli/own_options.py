@@ -108,8 +108,9 @@ _REQUEST_FLAGS = (
         "headers",
         section=Topic.LOAD,
         multiple=True,
-        metavar="'NAME: VALUE'|@FILE",
-        help="Header of each request to your own servers, or a file with one a line; repeat it.",
+        metavar="'NAME: VALUE'",
+        help="Header of each request to your own servers, or @FILE with one a line; repeat it "
+        "for several.",
     ),
     flag(
         "--method",
