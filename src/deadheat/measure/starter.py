@@ -205,8 +205,10 @@ class StartAttempt:
         }
         try:
             env = {**contender.env, **database_env(self._world, contender, database)}
-            within_s = min(contender.ready_s, self._share_s(left_s))
-            within = replace(contender, ready_s=within_s, env=env)
+            # A first start takes its own share: without an answer it costs the others nothing.
+            racing = 2 if contender.name in self._starter.left_out else self._starter.racing()
+            share_s = max(left_s / max(racing, 1), min(left_s, USUAL_START_S))
+            within = replace(contender, ready_s=min(contender.ready_s, share_s), env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
             command = list(contender.command_at(0, self._world.server_address))
@@ -225,15 +227,6 @@ class StartAttempt:
             **values, command=command, ready_s=instance.ready_s
         )
         return instance
-
-    def _share_s(self, left_s: float) -> float:
-        """How long a start may take: one that never answers takes nothing of the others' time.
-
-        One that has answered before may take half of what is left.
-        """
-        answered_before = self._entered.contender.name in self._starter.left_out
-        among = 2 if answered_before else max(self._starter.racing(), 1)
-        return max(left_s / among, min(left_s, USUAL_START_S))
 
     def _verify(self, instance: Instance) -> None:
         """Leave out the workloads that it answers wrong. Raises `Unfit` if none is left."""

@@ -34,9 +34,7 @@ from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level, parts_of
 
 UNLINKED = "no shared server links its run to the others"
-TOO_FEW_STARTS = (
-    "its interval beside the servers of other runs is not known: it has too few fresh starts"
-)
+TOO_FEW_STARTS = "it has too few fresh starts for an interval beside the servers of other runs"
 NOT_SLICES = "its trials are not slices, so they cannot be joined with those of another run"
 OLD_BUILD = "\0"  # before the key of a build that is no longer ranked, in a name of the model
 CHECKS_MAX = 4  # failed checks of a cell that are named
@@ -462,11 +460,10 @@ def _linked(
     kept = {name: why for name, why in reasons.items() if name not in ranked}
     for name in cells:
         if name not in ranked and name not in kept:
-            kept[name] = NOT_SLICES
-            if name in index:
-                met = [run.linked().contender for run in runs if index[name] in run.contender]
-                with_ranked = {names[place] for each in met for place in each} & ranked
-                kept[name] = TOO_FEW_STARTS if with_ranked else UNLINKED
+            met = [run.linked().contender for run in runs if index.get(name, -1) in run.contender]
+            with_ranked = {names[place] for each in met for place in each} & ranked
+            unlinked = UNLINKED if name in index else NOT_SLICES
+            kept[name] = TOO_FEW_STARTS if with_ranked else unlinked
     return BoardLevel(level, ranking, names, host_pairs.estimate_of(fit), controls, cells, kept)
 
 
