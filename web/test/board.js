@@ -240,6 +240,16 @@ const checks = {
         all.map((each) => each.getBoundingClientRect().height).filter((height) => height > 0),
       );
       assert.ok(heights.length > 100 && Math.min(...heights) > 9, `${Math.min(...heights)} px`);
+      const outside = await page.$$eval(".chart svg text", (all) =>
+        all
+          .filter((each) => {
+            const edges = each.closest("svg")?.getBoundingClientRect();
+            const { left, right } = each.getBoundingClientRect();
+            return edges && (right > edges.right || left < edges.left);
+          })
+          .map((each) => each.textContent),
+      );
+      assert.deepEqual(outside, [], "labels outside of their picture");
       const cut = await page.$$eval(".wide", (all) =>
         all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.ariaLabel),
       );

@@ -225,7 +225,7 @@ def draw_rates(picture: RatePicture, width: float = svg.WIDTH) -> str:
 
 def _heading(title: str, width: float) -> tuple[list[str], float]:
     """The title, and where the picture begins."""
-    parts = svg.title(title, svg.TITLE_CHARS if width > NARROW else 36)
+    parts = svg.title(title, svg.TITLE_CHARS if width > NARROW else 32)
     return parts, svg.title_height(parts) + 10
 
 
