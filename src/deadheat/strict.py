@@ -1,6 +1,10 @@
-"""`Strict`: the base of every value that is checked when it is read."""
+"""`Strict`, the base of values that are checked when they are read; and JSON that is written."""
+
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
+
+JsonObject = Mapping[str, object]  # nothing reads a value of it without a check
 
 
 class Strict(BaseModel):

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -118,8 +118,8 @@ def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.Monke
 def test_bug_plan_counted_servers_that_a_run_does_not_take(
     deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rows(servers: Sequence[Server]) -> list[dict[str, Any]]:
-        return [{"name": each.name, "ready": each.name in ready} for each in servers]
+    def rows(servers: Sequence[Server]) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=each.name, ready=each.name in ready) for each in servers]
 
     ready = {"hello", "outlives-sigterm"}
     monkeypatch.setattr(choice, "rows_of", rows)
