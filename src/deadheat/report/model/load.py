@@ -4,7 +4,6 @@ import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from deadheat.campaign.explain import EXPLAIN
 from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
@@ -29,6 +28,7 @@ from deadheat.report.model.series import Distribution
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.json_columns import Explained
 from deadheat.store.rows import (
     STACKS,
     StoredCalibration,
@@ -188,7 +188,8 @@ def _contenders(
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
             recoveries=recoveries(trials[row.id]),
-            **_explained(run, trials[row.id]),
+            explained=_explained(trials[row.id]),
+            stacks=_stacks(run, trials[row.id]),
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
@@ -200,16 +201,18 @@ def _contenders(
     ]
 
 
-def _explained(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, Any]:
-    """What the last trial of `deadheat explain` counted, and its stacks; nothing without one."""
+def _explained(trials: Sequence[StoredTrial]) -> Explained | None:
+    """What the last trial of `deadheat explain` counted; None without one."""
     counted = [trial for trial in trials if trial.kind == EXPLAIN]
-    if not counted:
-        return {}
-    last = counted[-1]
-    series = dict(run.series(STACKS, trial_ids=[last.id]))
-    pairs = series.get(last.id, {}).get(STACKS, [])
-    stacks = {stack: samples for stack, samples in pairs if isinstance(stack, str)}
-    return {"explained": last.result.explained, "stacks": stacks}
+    return counted[-1].result.explained if counted else None
+
+
+def _stacks(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, int]:
+    """The stacks that it sampled."""
+    last = [trial.id for trial in trials if trial.kind == EXPLAIN][-1:]
+    sampled = run.series(STACKS, trial_ids=last) if last else ()
+    pairs = (pair for _, series in sampled for pair in series[STACKS])
+    return {stack: samples for stack, samples in pairs if isinstance(stack, str)}
 
 
 def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
