@@ -1,6 +1,5 @@
 """Listing stored runs, and finding the one that is meant."""
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -39,7 +38,7 @@ def store(tmp_path: Path) -> Store:
             seed=1,
             deadheat_version="0",
             generator_version="0",
-            writer=json.dumps(Writer.this_process().to_json()),
+            writer=Writer.this_process().to_text(),
             conclusion="{}",
         )
     return store

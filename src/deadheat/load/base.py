@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
+from deadheat.strict import JsonObject
 
 
 class GeneratorMissing(DeadheatError):
@@ -42,7 +43,7 @@ class LoadSpec:
     seed: int = 0
     request_cap: int | None = None
     expect_body: str | None = None
-    workload: Mapping[str, Any] | None = None  # of the engine alone; None: GET the URL
+    workload: JsonObject | None = None  # of the engine alone; None: GET the URL
     arguments: Sequence[str] = ()
     http2_streams: int | None = None  # concurrent requests on a connection; None: HTTP/1.1
 

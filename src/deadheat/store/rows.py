@@ -21,6 +21,7 @@ from deadheat.store.json_columns import (
     parsed,
 )
 from deadheat.store.slices import StoredSlice
+from deadheat.strict import JsonObject
 
 EXPLAINED, STACKS = "explained", "stacks"  # in a trial's result, and among its series
 
@@ -157,6 +158,7 @@ def _command(text: str) -> tuple[str, ...]:
     return tuple(parse(text))
 
 
+Columns = dict[str, Any]  # of a table: SQLite's values by column
 Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
 POOLED_GATES = ("ceiling", "client_cpu")  # judged over all closed-loop trials of a contender
 PARTS = ("histograms", "series", "slices", "errors", "gates")  # in tables of their own
@@ -173,7 +175,7 @@ class Gate:
     unit: Unit | None  # of both; None if there is neither
     advice: str
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """The columns of table `gate`."""
         return {
             "code": self.code,
@@ -216,7 +218,7 @@ class TrialRecord(TrialPlace):
     memory_peak_bytes: int | None = None
     processes: int | None = None
     threads: int | None = None
-    result: Mapping[str, Any] = field(default_factory=dict)
+    result: JsonObject = field(default_factory=dict)
     stdout: str = ""
     stderr: str = ""
     histograms: Mapping[str, str] = field(default_factory=dict)
@@ -237,7 +239,7 @@ class TrialRecord(TrialPlace):
             **{each.name: getattr(place, each.name) for each in fields(TrialPlace)}, **values
         )
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """The columns of table `trial`."""
         names = [each.name for each in fields(self) if each.name not in PARTS]
         return {name: getattr(self, name) for name in names} | {

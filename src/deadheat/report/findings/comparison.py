@@ -30,6 +30,7 @@ from deadheat.stats.ranking.change import UnpairedChange, change, relative_chang
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.pairs import rate_matrix
 from deadheat.stats.ranking.ranks import Pair
+from deadheat.strict import JsonObject
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24
@@ -207,7 +208,7 @@ def _rates(view: RunView, connections: int) -> dict[str, Floats]:
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}
 
 
-def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
+def two_runs(first: RunView, second: RunView) -> tuple[list[str], JsonObject]:
     """Rank agreement, the change of each contender, and differences in setup: lines, and data.
 
     Raises `DeadheatError` for runs without a workload in common.
@@ -288,7 +289,7 @@ def _apart(first: RunView, second: RunView) -> str:
     )
 
 
-def _by_name(changes: Mapping[str, UnpairedChange]) -> dict[str, Any]:
+def _by_name(changes: Mapping[str, UnpairedChange]) -> JsonObject:
     return {name: asdict(change) for name, change in changes.items()}
 
 
@@ -297,7 +298,7 @@ def _at(workload: str, connections: int) -> str:
     return one_line(str(Level(workload, connections)))
 
 
-def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, Any]]:
+def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], JsonObject]:
     """The difference between two contenders of one run: lines, and data.
 
     Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
@@ -312,7 +313,7 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
                 f"its contenders: {', '.join(known)}",
             )
     lines = [f"{a} and {b} in run {view.run_id}"]
-    pairs: dict[str, Any] = {}
+    pairs: dict[str, JsonObject | None] = {}
     for part in view.by_workload:
         contenders = {contender.name: contender for contender in part.contenders}
         if missing := [name for name in (a, b) if name not in contenders]:
@@ -327,7 +328,7 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
     return lines, finite({"levels": pairs})
 
 
-def _to_json(pair: Pair | None) -> dict[str, Any] | None:
+def _to_json(pair: Pair | None) -> JsonObject | None:
     if pair is None:
         return None
     return {name: value for name, value in asdict(pair).items() if name != "outlook"}

@@ -3,7 +3,7 @@
 import datetime
 import json
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -17,6 +17,7 @@ from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.json_columns import AsStored, Explained, PerRequest
 from deadheat.store.slices import StoredSlice
+from deadheat.strict import JsonObject
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
@@ -54,7 +55,7 @@ class RunPart(Part):
     """Start to end; to the last trial for a run that has not ended."""
     race_s: Finite | None
     """The race alone, without builds: what the budget bounds. `elapsed_s` if it was cut short."""
-    protocol: dict[str, Any]
+    protocol: JsonObject
     """The protocol of this run: the file's values, overridden by the command line."""
     command: tuple[str, ...]
     seed: int
@@ -80,7 +81,7 @@ class HostPart(Part):
     role: str
     cpus: tuple[int, ...]
     """The CPUs it was given."""
-    fingerprint: dict[str, Any]
+    fingerprint: JsonObject
 
 
 class LatencyPart(Part):
