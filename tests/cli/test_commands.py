@@ -1,4 +1,4 @@
-"""`verify`, `build`, `plan` and `protocols`, on real servers."""
+"""`verify`, `build`, `plan`, `protocols`, `calibrate`, `doctor` and `explain`, on real servers."""
 
 import json
 import shlex
@@ -9,19 +9,26 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner, Result
 
+from deadheat.campaign import explain
+from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.toolchain import install_missing
-from deadheat.cli import capacity, choice
-from deadheat.errors import DeadheatError
+from deadheat.cli import calibrate, capacity, choice, cli, doctor
+from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.host import Completed
+from deadheat.host.doctor import Finding
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
+from deadheat.load.engine import find_engine
 from deadheat.measure import inspection
-from deadheat.protocol import SearchProtocol
+from deadheat.measure.world import World
+from deadheat.protocol import SearchProtocol, Settle, SliceProtocol
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
+from tests.cli.test_run import HERE
 from tests.servers.contenders import CATALOG, running
 
 
@@ -311,3 +318,81 @@ def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: 
         2,
         True,
     )
+
+
+@pytest.mark.parametrize(("words", "budget_s"), [((), 60), (("--budget", "2m"), 120)])
+def test_each_race_has_the_budget(
+    words: tuple[str, ...], budget_s: float, deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocols: list[SliceProtocol] = []
+
+    def seen(_: World, __: Store, protocol: SliceProtocol, *___: object) -> Calibration:
+        protocols.append(protocol)
+        raise Unmeasurable("seen")
+
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(HERE))
+    monkeypatch.setattr(calibrate, "calibrate", seen)
+    assert "seen" in deadheat("calibrate", *words).err
+    (protocol,) = protocols
+    assert isinstance(protocol.stopping, Settle)
+    assert protocol.stopping.budget_s == budget_s
+
+
+BAD = Finding("bad", "cpus", "1 of 1 usable", "Nothing can be compared here. " * 5, None)
+WARN = Finding("warn", "turbo", "on", "The clock depends on heat.", "echo 0 | sudo tee boost")
+OK = Finding("ok", "swap", "none", "A frozen server keeps its memory.")
+
+
+def doctor_on(monkeypatch: pytest.MonkeyPatch, findings: list[Finding], *arguments: str) -> Result:
+    """`deadheat doctor` with these findings."""
+    monkeypatch.setattr(doctor, "examine", lambda machine: findings)
+    monkeypatch.setattr(doctor, "look_at", lambda host: None)
+    return CliRunner().invoke(cli, ["doctor", *arguments])
+
+
+def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
+    result = CliRunner().invoke(cli, ["doctor", "--json"], catch_exceptions=False)
+    assert result.exit_code == 0
+    findings = json.loads(result.output)
+    assert {"cpus", "open files", "containment", "memory"} <= {f["topic"] for f in findings}
+    assert {"engine", "wrk", "ab"} <= {finding["topic"] for finding in findings}
+    assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
+
+
+def test_doctor_fails_only_if_strict_and_a_finding_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor_on(monkeypatch, [BAD]).exit_code == 0
+    assert doctor_on(monkeypatch, [BAD], "--strict").exit_code == 1
+    assert doctor_on(monkeypatch, [WARN, OK], "--strict").exit_code == 0
+
+
+ONCE = ("--repetitions", "1", "--invocations", "1")
+
+
+def test_an_own_server_is_explained_and_every_format_shows_it(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever tools are missing here, its CPU time, threads and packets are known."""
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    monkeypatch.setattr(explain, "WATCHED_S", 0.3)
+    monkeypatch.setattr(explain, "TRACED_S", 0.3)
+    monkeypatch.setattr(explain, "SAMPLED_S", 0.3)
+    own = [find_engine(), "--bind", "127.0.0.1", "--null-server", "{port}"]
+    store = ("--store", str(tmp_path / "runs.sqlite"))
+    ended = deadheat("explain", *ONCE, *store, "--", *own)
+    assert ended.ran, ended.err
+    assert "What a request takes" in ended.out
+    document = json.loads(deadheat("report", *store, "--format", "json").out)
+    (server,) = document["explanation"]["servers"]
+    assert server["per_request"]["user_us"] + server["per_request"]["system_us"] > 0
+    assert server["per_request"]["packets_in"] >= 1
+    assert server["counted"]["threads"]
+    if server["counted"]["calls"] is None:
+        assert "strace" in " ".join(server["counted"]["left_out"])
+    else:
+        assert 0.9 <= server["calls"]["writes"] <= 1.1
+
+
+def test_explains_nothing_without_a_server(deadheat: Deadheat) -> None:
+    ended = deadheat("explain")
+    assert ended.code == 2
+    assert "no server to explain" in ended.err
