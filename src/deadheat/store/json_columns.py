@@ -22,6 +22,7 @@ from deadheat.inflate import parse
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.ranks import Decided
 from deadheat.strict import JsonObject
+from deadheat.workload import HELLO
 
 Raw = TypeVar("Raw")
 Value = TypeVar("Value")
@@ -104,6 +105,36 @@ def as_stored(value: object) -> object:
 
 
 AsStored = Annotated[JsonObject, BeforeValidator(as_stored)]  # in a document
+
+
+class StoredClaim(StoredJson):
+    """The row of a published comparison that a server represents."""
+
+    protocol: str
+    row: str
+    setting: str | None = None
+    differs: tuple[str, ...] = ()
+
+
+class StoredManifest(StoredJson):
+    """What is kept of a contender: the manifest of a server of the catalog, or how the user's own
+    server is started.
+    """
+
+    language: str | None = None  # None: not of the catalog
+    framework: str | None = None
+    kind: str | None = None
+    homepage: str | None = None
+    notes: tuple[str, ...] = ()
+    verified: str | None = None
+    recipe: str | None = None
+    workloads: tuple[str, ...] = (HELLO,)
+    published: tuple[StoredClaim, ...] = ()
+    support: Any = None  # of a foreign bundle, anything
+
+    def masked(self) -> Self:
+        """With `***` for passwords in its start command."""
+        return self.model_validate(masked_manifest(self.as_stored()))
 
 
 class Behavior(StoredJson):

@@ -15,6 +15,7 @@ from deadheat.store.json_columns import (
     Behavior,
     CalibrationResult,
     StoredEnding,
+    StoredManifest,
     TrialResult,
     WarmUp,
     decoded,
@@ -48,7 +49,7 @@ class StoredContender:
     workers: int
     threads: int
     version: str | None
-    manifest: Mapping[str, Any]
+    manifest: StoredManifest
     build_id: int | None
     build_key: str | None
     fault: str | None
@@ -56,7 +57,7 @@ class StoredContender:
     @property
     def is_own(self) -> bool:
         """Whether it is a server of the user's own, which the catalog does not have."""
-        return self.role == "contender" and "language" not in self.manifest
+        return self.role == "contender" and self.manifest.language is None
 
 
 @dataclass(frozen=True, slots=True)
