@@ -52,11 +52,11 @@ def test_finds_the_contender_whose_rate_changed(first: MadeRun) -> None:
     before = raced(first, RATES)
     after = raced(MadeRun(first.store), RATES | {"beta": 12000})
     lines, data = two_runs(before, after)
-    changes = data["levels"]["100"]["changes"]
-    assert changes["beta"]["low"] > 1
-    assert changes["beta"]["ratio"] == pytest.approx(2, rel=0.1)
+    changes = data.levels["100"].changes
+    assert changes["beta"].low > 1
+    assert changes["beta"].ratio == pytest.approx(2, rel=0.1)
     for name in ("alpha", "gamma"):
-        assert changes[name]["low"] < 1 < changes[name]["high"]
+        assert changes[name].low < 1 < changes[name].high
     assert any(line.strip().startswith("rank agreement  tau-b 0.333") for line in lines)
     assert lines[-1] == "no difference in the stored setup"
 
@@ -106,11 +106,11 @@ def test_compares_contenders_of_races_in_slices_beside_the_others(tmp_path: Path
     slower = {"alpha": 4500, "beta": 4500, "gamma": 1500}  # a slower machine, and a faster beta
     after = sliced(MadeRun(run.store, protocol=protocol), slower, seed=2)
     lines, data = two_runs(before, after)
-    beside = data["levels"]["100"]["changes_beside_the_others"]
+    beside = data.levels["100"].changes_beside_the_others
     assert set(beside) == {"alpha", "beta", "gamma"}
-    assert beside["beta"]["low"] > 1
-    assert beside["beta"]["ratio"] == pytest.approx(1.5, rel=0.02)
-    assert beside["alpha"]["ratio"] == pytest.approx(1.5**-0.5, rel=0.02)
+    assert beside["beta"].low > 1
+    assert beside["beta"].ratio == pytest.approx(1.5, rel=0.02)
+    assert beside["alpha"].ratio == pytest.approx(1.5**-0.5, rel=0.02)
     assert any(line.endswith("ratio  beside the others [95 %]") for line in lines)
     (row,) = (line.split() for line in lines if line.startswith("  beta"))
     assert float(row[3]) == pytest.approx(0.75, rel=0.02)
@@ -140,8 +140,9 @@ def test_lists_differences_in_setup(first: MadeRun) -> None:
 def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
     lines, data = two_contenders(view, "gamma", "alpha")
-    pair = data["levels"]["100"]
-    assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
+    pair = data["100"]
+    assert pair is not None
+    assert (pair.faster, pair.slower, pair.verdict) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
                for line in lines)  # fmt: skip
 

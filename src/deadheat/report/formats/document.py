@@ -31,10 +31,7 @@ Known = Annotated[Finite | None, BeforeValidator(known)]
 
 
 class Part(BaseModel):
-    """Rejects unknown keys and infinite numbers; an unknown figure is null.
-
-    A part may be made from a value whose attributes have the names of its fields.
-    """
+    """Rejects unknown keys and infinite numbers; may be made from a value with these attributes."""
 
     model_config = SHAPE | ConfigDict(
         frozen=True, from_attributes=True, revalidate_instances="never"

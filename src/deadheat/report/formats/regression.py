@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 from deadheat import numbers
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis
-from deadheat.report.findings.comparison import finite, paired_rates
+from deadheat.report.findings.comparison import paired_rates
 from deadheat.report.findings.next_step import Source, next_step, run_anew
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Change, Outcome
-from deadheat.strict import JsonObject
+from deadheat.strict import JsonObject, finite
 from deadheat.workload import HELLO, Level
 
 HEADER = (
