@@ -104,7 +104,7 @@ def test_behavior_of_a_server_that_never_closes() -> None:
 def test_behavior_of_a_silent_server() -> None:
     behavior = behavior_of(lambda _: Exchange(b"", closed=False))
     assert behavior.fault == "no readable HTTP response to GET /"
-    values = behavior.as_stored()
+    values = {**behavior.as_stored()}
     del values["fault"], values["date"]
     assert set(values.values()) == {None}
 

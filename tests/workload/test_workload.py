@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -88,7 +87,7 @@ def test_the_checksum_is_crc_32() -> None:
 
 def test_the_engine_gets_requests_without_what_only_verification_reads(root: Path) -> None:
     write(root, SMALL.replace('body = "user {id}" }', 'body = "user {id}", after_ms = 5 }'))
-    given: Any = load_workload(root, "small").for_engine()
+    given = load_workload(root, "small").for_engine()
     assert given["requests"][0] == {
         "path": "/users/{id}",
         "headers": {},

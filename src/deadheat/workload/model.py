@@ -9,7 +9,7 @@ import string
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -17,6 +17,9 @@ from deadheat import numbers
 from deadheat.catalog.manifest import HTTP, TRANSPORTS, Name, Strict, Text, Texts, Transport
 from deadheat.strict import JsonObject
 from deadheat.workload.sample import SampleRequest
+
+if TYPE_CHECKING:
+    from deadheat.load.base import EngineWorkload
 
 HELLO = "hello"
 # A brace that does not begin `{name}` is a part of the text, so JSON needs no escapes.
@@ -245,8 +248,7 @@ class Workload(Strict):
     def without_words(self) -> "Workload":
         return self.model_copy(update={"about": self.name, "purpose": None, "rules": ()})
 
-    def for_engine(self) -> JsonObject:
-        """What `deadheat-load --workload` takes."""
+    def for_engine(self) -> "EngineWorkload":
         return {
             "name": self.name,
             "draws": self.draws,
