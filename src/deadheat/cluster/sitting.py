@@ -24,7 +24,6 @@ from deadheat.store.listing import RacedContender, raced_contenders, run_summari
 
 STORE, BUNDLES, PAGES = "runs.sqlite", "bundles", "board"
 RESUMED = ("interrupted", "lost", "unended")  # the states of runs that a sitting goes on with
-BUILD_BYTES = 75 << 20  # about 10 GB for all servers
 PART_BYTES = 16 << 20  # in the store, as a bundle and as a page
 AGAIN = "it is started again"  # the last of several tries says what was wrong
 FAILURES_MAX = 3  # in a row: then the machine is at fault, not a server
