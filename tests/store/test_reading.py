@@ -114,7 +114,7 @@ def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
     assert run.started_at.tzinfo == datetime.UTC
     assert run.hosts == (StoredHost("server", (0, 1), FINGERPRINT), StoredHost("load", (2,), OTHER))
     (contender,) = run.contenders
-    assert (contender.name, contender.manifest) == ("plain", {"name": "plain"})
+    assert (contender.name, contender.manifest.as_stored()) == ("plain", {"name": "plain"})
     assert contender.build_key == "abc"
     assert run.builds[contender.build_id or 0] == StoredBuild(
         "abc", "2026-11-20T12:00:00+00:00", 1.5, {"gcc": "14"}, {"main.c": "00ff"}, "cc main.c"

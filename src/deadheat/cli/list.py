@@ -4,7 +4,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,7 @@ def _print(rows: list[ListedServer], faults: dict[str, str], catalog: Catalog) -
     for row, names in zip(rows, cells, strict=True):
         fg = "green" if row.ready else "yellow"
         _print_row(names, row.state, widths, width, least, fg=fg)
-    if grouped := _grouped(rows):
+    if grouped := _grouped({row.name: row.install for row in rows}):
         _print_folded(INSTALL, width)
     if needs_update(install for row in rows for install in row.install):
         _print_folded(f"  {UPDATE}", width)
@@ -160,16 +160,16 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _grouped(rows: Iterable[ListedServer]) -> dict[tuple[str, ...], list[str]]:
+def _grouped(needed: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], list[str]]:
     """Install commands with the servers that need them; commands for the same servers together."""
     names_by_install: dict[str, list[str]] = {}
-    for row in rows:
-        for install in row.install:
-            names_by_install.setdefault(install, []).append(row.name)
+    for name, installs in needed.items():
+        for install in installs:
+            names_by_install.setdefault(install, []).append(name)
     installs_by_names: dict[tuple[str, ...], list[str]] = {}
     for install, names in names_by_install.items():
         installs_by_names.setdefault(tuple(names), []).append(install)
-    return {tuple(installs): list(names) for names, installs in installs_by_names.items()}
+    return {tuple(together): list(names) for names, together in installs_by_names.items()}
 
 
 def _print_row(
