@@ -86,6 +86,7 @@ class ServerFacts:
     notes: tuple[str, ...]
     ended: Mapping[str, str]
     workloads: tuple[str, ...]
+    template_engine: str | None
     build_key: str | None
     cold_start_s: float | None
     head_bytes: int | None
@@ -292,6 +293,7 @@ def _facts(
         notes=contender.notes,
         ended=contender.ended,
         workloads=row.manifest.workloads,
+        template_engine=row.manifest.template_engine,
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
         head_bytes=head_bytes[0] if head_bytes else None,

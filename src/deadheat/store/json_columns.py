@@ -128,6 +128,7 @@ class StoredManifest(StoredJson):
     notes: tuple[str, ...] = ()
     verified: str | None = None
     recipe: str | None = None
+    template_engine: str | None = None
     workloads: tuple[str, ...] = (HELLO,)
     published: tuple[StoredClaim, ...] = ()
     support: Any = None  # of a foreign bundle, anything
