@@ -1,4 +1,4 @@
-"""`verify`, `build`, `plan`, `protocols`, `calibrate`, `doctor` and `explain`, on real servers."""
+"""`verify`, `build`, `plan`, `protocols`, `calibrate` and `explain`, on real servers."""
 
 import json
 import shlex
@@ -9,17 +9,15 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from deadheat.campaign import explain
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.toolchain import install_missing
-from deadheat.cli import calibrate, capacity, choice, cli, doctor
+from deadheat.cli import calibrate, capacity, choice
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.host import Completed
-from deadheat.host.doctor import Finding
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
 from deadheat.load.engine import find_engine
@@ -336,33 +334,6 @@ def test_each_race_has_the_budget(
     (protocol,) = protocols
     assert isinstance(protocol.stopping, Settle)
     assert protocol.stopping.budget_s == budget_s
-
-
-BAD = Finding("bad", "cpus", "1 of 1 usable", "Nothing can be compared here. " * 5, None)
-WARN = Finding("warn", "turbo", "on", "The clock depends on heat.", "echo 0 | sudo tee boost")
-OK = Finding("ok", "swap", "none", "A frozen server keeps its memory.")
-
-
-def doctor_on(monkeypatch: pytest.MonkeyPatch, findings: list[Finding], *arguments: str) -> Result:
-    """`deadheat doctor` with these findings."""
-    monkeypatch.setattr(doctor, "examine", lambda machine: findings)
-    monkeypatch.setattr(doctor, "look_at", lambda host: None)
-    return CliRunner().invoke(cli, ["doctor", *arguments])
-
-
-def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
-    result = CliRunner().invoke(cli, ["doctor", "--json"], catch_exceptions=False)
-    assert result.exit_code == 0
-    findings = json.loads(result.output)
-    assert {"cpus", "open files", "containment", "memory"} <= {f["topic"] for f in findings}
-    assert {"engine", "wrk", "ab"} <= {finding["topic"] for finding in findings}
-    assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
-
-
-def test_doctor_fails_only_if_strict_and_a_finding_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doctor_on(monkeypatch, [BAD]).exit_code == 0
-    assert doctor_on(monkeypatch, [BAD], "--strict").exit_code == 1
-    assert doctor_on(monkeypatch, [WARN, OK], "--strict").exit_code == 0
 
 
 ONCE = ("--repetitions", "1", "--invocations", "1")
