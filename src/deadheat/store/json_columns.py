@@ -133,10 +133,6 @@ class StoredManifest(StoredJson):
     published: tuple[StoredClaim, ...] = ()
     support: Any = None  # of a foreign bundle, anything
 
-    def masked(self) -> Self:
-        """With `***` for passwords in its start command."""
-        return self.model_validate(masked_manifest(self.as_stored()))
-
 
 class Behavior(StoredJson):
     """How a server behaves. None: it gave no readable answer to that request."""

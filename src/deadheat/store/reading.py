@@ -24,6 +24,7 @@ from deadheat.store.json_columns import (
     StoredManifest,
     WarmUp,
     decoded,
+    masked_manifest,
     masked_protocol,
     parsed,
 )
@@ -275,7 +276,11 @@ def _masked(run: StoredRun, secrets: frozenset[str]) -> StoredRun:
     return replace(
         run,
         contenders=tuple(
-            replace(each, fault=hide(each.fault), manifest=each.manifest.masked())
+            replace(
+                each,
+                fault=hide(each.fault),
+                manifest=StoredManifest.model_validate(masked_manifest(each.manifest.as_stored())),
+            )
             for each in run.contenders
         ),
         instances=tuple(
