@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult, LoadSpec
@@ -27,6 +26,7 @@ from deadheat.stats.warmup.warm_rule import (
     WarmVerdict,
     Windows,
 )
+from deadheat.strict import JsonObject
 from deadheat.workload import Level
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
@@ -91,7 +91,7 @@ class Warmed:
     reading: Reading | None = None  # what a later instance of the contender learns from
     load_failed: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         values = asdict(self)
         reading = values.pop("reading")
         del values["load_failed"]
