@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult, LoadSpec
