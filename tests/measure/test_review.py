@@ -9,7 +9,7 @@ import pytest
 from deadheat.build.builder import Built
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import load_catalog, load_server, selection
-from deadheat.catalog.manifest import ended_support
+from deadheat.catalog.manifest import BY_STRINGS, ended_support
 from deadheat.host import Completed, Listener, Listeners
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.review import Check, folder_checks, review
@@ -165,13 +165,19 @@ def test_what_a_folder_decides_for_itself_fails(
 ) -> None:
     server = load_server(CATALOG / "servers" / "hello", CATALOG / "recipes")
     (tmp_path / file).write_text(text)
-    manifest = server.manifest.model_copy(update={"workloads": ("hello", "page")})
+    answers = {"workloads": ("hello", "page"), "template_engine": "EJS"}
+    manifest = server.manifest.model_copy(update=answers)
     changed = replace(server, folder=tmp_path, manifest=manifest)
     failed = [check.rule for check in folder_checks(changed, None) if check.passed is False]
     assert failed == [rule]
-    noted = manifest.model_copy(update={"notes": ("It has no template engine.",)})
     if rule == "template":
-        assert all(c.passed for c in folder_checks(replace(changed, manifest=noted), None))
+        named = manifest.model_copy(update={"template_engine": BY_STRINGS})
+        assert all(c.passed for c in folder_checks(replace(changed, manifest=named), None))
+        unnamed = manifest.model_copy(update={"template_engine": None})
+        failed = [
+            c.rule for c in folder_checks(replace(changed, manifest=unnamed), None) if not c.passed
+        ]
+        assert failed == ["template"]
 
 
 @pytest.mark.parametrize("flag", ["--yjit", "-Xmx1g", "-XX:+UseZGC", "--max-old-space-size=99"])

@@ -86,6 +86,7 @@ class ServerFacts:
     notes: tuple[str, ...]
     ended: Mapping[str, str]
     workloads: tuple[str, ...]
+    template_engine: str | None
     build_key: str | None
     cold_start_s: float | None
     head_bytes: int | None
@@ -280,6 +281,7 @@ def _facts(
     heads = [start.behavior.head_bytes for start in contender.starts if start.behavior]
     head_bytes = [each for each in heads if isinstance(each, int)]
     answered = row.manifest.get("workloads")
+    engine = row.manifest.get("template_engine")
     commands = [start.command for start in contender.starts]
     return ServerFacts(
         name=contender.name,
@@ -293,6 +295,7 @@ def _facts(
         notes=contender.notes,
         ended=contender.ended,
         workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
+        template_engine=engine if isinstance(engine, str) else None,
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
         head_bytes=head_bytes[0] if head_bytes else None,

@@ -35,7 +35,7 @@ from deadheat.serve.markup import (
     server_link,
     text,
 )
-from deadheat.serve.servers import anchor
+from deadheat.serve.servers import anchor, renders
 from deadheat.stats.ranking.ranks import Pair, Row, dead_heats
 from deadheat.workload import Level
 
@@ -317,6 +317,7 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
                 server_file(name),
                 _round(_ms(edition.servers[name].cold_start_s)),
                 edition.servers[name].head_bytes,
+                one_line(renders(edition.servers[name]), 80),
             ]
             for name in names
         ],
