@@ -203,6 +203,6 @@ def test_the_capacity_of_a_server_over_a_transport(
     with Store(home / "runs.sqlite", read_only=True) as store:
         (row,) = store.rows("SELECT max(requests_ok) AS most FROM trial")
     assert row["most"] > 0
-    for format_ in ("text", "md", "csv", "json", "html"):
+    for format_ in ("terminal", "md", "csv", "json", "html"):
         shown = deadheat("report", document["run"], "--format", format_)
         assert (shown.code, "nulls" in shown.out) == (0, True), shown.err
