@@ -1,10 +1,13 @@
 """Does a race measure what is true by construction: waits, pauses, slowdowns?
 
 The servers are of bench/truth_server.c: each request takes a fixed time, a wait or the processor's,
-and the whole server may pause, after so many requests or after so much time of the clock. Each case
-is a race of such servers. It prints whether the true ratio of each pair lies inside its interval,
-and the bias of the ratios to the first server over all races of the case. Waits have overheads that
-depend on the machine, so their truth is a load of `--alone` seconds of each, without slices.
+and the whole server may pause, after so many requests or after so much time of the clock. Those of
+the case `transports` are of bench/paced_server.py, which has TLS and HTTP/2, and take another time
+over each transport. Each case is a race of such servers. It prints whether the true ratio of each
+pair lies inside its interval, and the bias of the ratios to the first server over all races of the
+case; with transports, for each of them, and for each server over http beside itself over another.
+Waits have overheads that depend on the machine, so their truth is a load of `--alone` seconds of
+each, without slices.
 
     python -m bench.truth --races 2 --budget 90s -o docs/results/truth.json [CASE ...]
     python -m bench.truth --again STORES -o docs/results/truth.json   # with statistics of today
@@ -27,8 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.copied_field import DEADHEAT, NOTHING_VALID, ROOT, report_of
+from deadheat.catalog.manifest import HTTP, OVER_TLS, TRANSPORTS
+from deadheat.workload.model import HELLO, over, parts_of
 
 SOURCE = ROOT / "bench" / "truth_server.c"
+PACED = ROOT / "bench" / "paced_server.py"
 SERVICE_US = 68.0
 CONNECTIONS = 100
 PAUSED_SHARE = 0.2  # of the time of a server that pauses
@@ -36,6 +42,12 @@ PAUSES_MS = (5, 20, 50, 200, 1000)
 WAITS_MS = (10.5, 15, 19, 21, 26)
 LONG_WAIT_MS = 400
 SLOWDOWNS = (0, 2, 5)
+PACED_US = {  # over http, https and h2; TLS and Python need a small part of it
+    "even": (300.0, 300.0, 300.0),
+    "mixed": (300.0, 315.0, 270.0),
+    "slower": (315.0, 378.0, 315.0),
+}
+TLS_FILES = ("{cert}", "{key}")
 MANIFEST = """\
 name = "{name}"
 language = "C"
@@ -59,11 +71,15 @@ backlog = 4096
 
 @dataclass(frozen=True)
 class Made:
-    """A server: its name, the options of its program, and its true rate; None: measured alone."""
+    """A server over a transport: its name, the options of its program, and its true rate.
+
+    A rate of None is measured alone. `paced`: its program is bench/paced_server.py.
+    """
 
     name: str
     options: tuple[str, ...]
     rate_per_s: float | None
+    paced: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,11 @@ def cases() -> dict[str, list[Made]]:
             for percent in SLOWDOWNS
             for copy in ("", "-copy")
         ],
+        "transports": [
+            _paced(over(name, transport), service_us, TLS_FILES if transport in OVER_TLS else ())
+            for name, times_us in PACED_US.items()
+            for transport, service_us in zip(TRANSPORTS, times_us, strict=False)
+        ],
     }
 
 
@@ -110,6 +131,10 @@ def _waiting(ms: float) -> Made:
 
 def _busy(name: str, service_us: float) -> Made:
     return Made(name, ("--service-us", f"{service_us:.3f}"), 1e6 / service_us)
+
+
+def _paced(name: str, service_us: float, files: tuple[str, ...]) -> Made:
+    return Made(name, (f"{service_us:.3f}", *files), 1e6 / service_us, paced=True)
 
 
 def _pausing(ms: float, *, by_work: bool) -> Made:
@@ -128,11 +153,17 @@ def catalog_of(folder: Path, servers: Sequence[Made], program: Path) -> Path:
     shutil.copytree(ROOT / "protocols", catalog / "protocols")
     (catalog / "recipes").mkdir()
     for made in servers:
-        server = catalog / "servers" / made.name
-        server.mkdir(parents=True)
-        words = [str(program), "{host}", "{port}", *made.options]
+        name, transport = parts_of(made.name)
+        server = catalog / "servers" / name
+        start = [sys.executable, str(PACED)] if made.paced else [str(program)]
+        words = [*start, "{host}", "{port}", *made.options]
         command = ", ".join(json.dumps(word) for word in words)
-        (server / "server.toml").write_text(MANIFEST.format(name=made.name, command=command))
+        if transport == HTTP:
+            server.mkdir(parents=True)
+            (server / "server.toml").write_text(MANIFEST.format(name=name, command=command))
+            continue
+        with (server / "server.toml").open("a") as manifest:
+            manifest.write(f"\n[transports.{transport}]\ncommand = [{command}]\n")
     return catalog
 
 
@@ -155,8 +186,10 @@ def alone_per_s(program: Path, made: Made, seconds: float) -> float:
 
 def race(catalog: Path, store: Path, names: Sequence[str], budget: str) -> dict[str, Any]:
     """The JSON report of one race."""
-    command = [str(DEADHEAT), "run", *names, "--connections", str(CONNECTIONS)]
-    command += ["--budget", budget, "--catalog", str(catalog), "--store", str(store)]
+    servers, transports = (dict.fromkeys(part) for part in zip(*map(parts_of, names), strict=True))
+    command = [str(DEADHEAT), "run", *servers, "--connections", str(CONNECTIONS)]
+    command += ["--transport", ",".join(transports), "--budget", budget]
+    command += ["--catalog", str(catalog), "--store", str(store)]
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if ended.returncode not in NOTHING_VALID:
         ended.check_returncode()
@@ -166,31 +199,45 @@ def race(catalog: Path, store: Path, names: Sequence[str], budget: str) -> dict[
 def outcomes(
     case: str, number: int, document: dict[str, Any], rates: dict[str, float]
 ) -> Iterator[PairOutcome]:
-    """Every pair of servers, also those that the race did not rank."""
-    by_pair = {
-        frozenset((pair["faster"], pair["slower"])): pair for pair in document["levels"][0]["pairs"]
-    }
-    for a, b in itertools.combinations(rates, 2):
-        pair = by_pair.get(frozenset((a, b)))
-        values: tuple[float | None, float | None, float | None] = (None, None, None)
-        if pair is not None:
-            ratio = pair["ratio"]
-            values = (ratio["ratio"], ratio["low"], ratio["high"])
-            if pair["faster"] != a:
-                values = (_inverse(values[0]), _inverse(values[2]), _inverse(values[1]))
-        yield PairOutcome(
-            case, number, a, b, rates[a] / rates[b], *values, pair["verdict"] if pair else None
-        )
+    """Every pair of servers over a transport, also those that the race did not rank; and every
+    server over http and over another transport."""
+    names = {transport: list[str]() for _, transport in map(parts_of, rates)}
+    for name in rates:
+        names[parts_of(name)[1]].append(name)
+    for transport, over_it in names.items():
+        by_pair = {
+            frozenset(over(pair[place], transport) for place in ("faster", "slower")): pair
+            for level in document["levels"]
+            if level["workload"] == over(HELLO, transport)
+            for pair in level["pairs"]
+        }
+        for a, b in itertools.combinations(over_it, 2):
+            pair = by_pair.get(frozenset((a, b)))
+            ratio = pair["ratio"] if pair else dict.fromkeys(("ratio", "low", "high"))
+            values = ratio["ratio"], ratio["low"], ratio["high"]
+            if pair and over(pair["faster"], transport) != a:
+                values = _inverse(values[0]), _inverse(values[2]), _inverse(values[1])
+            label = case if len(names) == 1 else f"{case}: {transport}"
+            verdict = pair["verdict"] if pair else None
+            yield PairOutcome(label, number, a, b, rates[a] / rates[b], *values, verdict)
+    for cost in document["profile"]["transports"] if len(names) > 1 else ():
+        name, transport = cost["name"], parts_of(cost["workload"])[1]
+        ratio, low, high = (_inverse(cost[f"rate_ratio{end}"]) for end in ("", "_high", "_low"))
+        true_ratio = rates[name] / rates[over(name, transport)]
+        label = f"{case}: {HTTP} beside {transport}"
+        yield PairOutcome(label, number, HTTP, name, true_ratio, ratio, low, high, None)
 
 
 def again(document: dict[str, Any], stores: Path) -> dict[str, Any]:
     """The stored outcomes, computed anew from the stores that `--keep` copied to a folder."""
     stored = [PairOutcome(**values) for values in document["pairs"]]
     pairs: list[PairOutcome] = []
-    for case, number in dict.fromkeys((pair.case, pair.race) for pair in stored):
-        own = [pair for pair in stored if (pair.case, pair.race) == (case, number)]
-        first = own[0].a
-        rates = {first: 1.0} | {p.b: 1 / p.true_ratio for p in own if p.a == first}
+    for case, number in dict.fromkeys((pair.case.partition(":")[0], pair.race) for pair in stored):
+        rates = {made.name: made.rate_per_s or 0.0 for made in cases()[case]}
+        if not all(rates.values()):
+            own = [pair for pair in stored if (pair.case, pair.race) == (case, number)]
+            first = own[0].a
+            rates = {first: 1.0} | {p.b: 1 / p.true_ratio for p in own if p.a == first}
         store = stores / f"{case.replace(' ', '-')}-{number}.sqlite"
         pairs += outcomes(case, number, report_of(store), rates)
     return document | {"statistics": _version(), "pairs": [asdict(pair) for pair in pairs]}

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 from deadheat.report.formats import page
 
 ROOT = Path(__file__).resolve().parents[1]
+DASHES = "-" * 5
+PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")  # PEM, PGP
+KEY_FILES = {".key", ".pem", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".ppk"}
 spec = importlib.util.spec_from_file_location("supply_chain", ROOT / "docs" / "supply_chain.py")
 assert spec is not None
 assert spec.loader is not None
@@ -29,6 +33,18 @@ def test_the_licenses_are_those_of_the_crates_in_the_engine() -> None:
 def test_the_wheel_has_the_licenses() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "THIRD_PARTY.txt" in project["project"]["license-files"]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_no_private_key_is_in_the_repository() -> None:
+    """deadheat makes certificates and their keys per run: a stored one would be everyone's."""
+    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
+    paths = [ROOT / name for name in listed.rstrip("\0").split("\0")]
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    assert ROOT / "pyproject.toml" in files
+    assert PRIVATE_KEY.search(f"{DASHES}BEGIN EC PRIVATE KEY{DASHES}".encode())
+    assert [path for path in files if path.suffix in KEY_FILES] == []
+    assert [path for path in files if PRIVATE_KEY.search(path.read_bytes())] == []
 
 
 def test_tools_that_build_are_pinned() -> None:

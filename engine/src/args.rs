@@ -57,8 +57,9 @@ pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Resul
             "-h" | "--help" => return Ok(Command::Print(HELP.to_owned())),
             "-V" | "--version" => {
                 return Ok(Command::Print(format!(
-                    "deadheat-load {}\n",
-                    env!("CARGO_PKG_VERSION")
+                    "deadheat-load {}\ntransports: http, https, h2, h2c; {}\n",
+                    env!("CARGO_PKG_VERSION"),
+                    tls::summary()
                 )));
             }
             _ if arguments.flag(&name) => {}

@@ -17,7 +17,7 @@ from tests.report.test_profile import raced
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
-STORED = {"real": "make-run", "replay": "kzmake-2018", "decay": "decay"}
+STORED = {"real": "make-run", "replay": "kzmake-2018", "decay": "decay", "transports": "transports"}
 TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
@@ -27,6 +27,7 @@ CHECKS = (
     "follows_the_slider",
     "keeps_choices_in_the_link",
     "starts_several_workloads_with_a_picture",
+    "shows_what_transports_cost",
     "copies_markdown_and_a_picture",
     "compares_sixty_servers_at_three_levels",
     "sorts",

@@ -1,3 +1,4 @@
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,6 @@ def test_reads_every_shipped_server() -> None:
     catalog = load_catalog(HERE)
     assert {name: str(fault) for name, fault in catalog.faults.items()} == {}
     assert len(catalog.servers) >= 8
+    speaking = Counter(each for s in catalog.servers.values() for each in s.manifest.transports)
+    assert speaking["https"] >= 35
+    assert speaking["h2"] >= 18

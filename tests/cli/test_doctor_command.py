@@ -1,6 +1,7 @@
 """`deadheat doctor` on this machine, and its exit code; golden files have its lines."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner, Result
@@ -26,6 +27,12 @@ def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
     findings = json.loads(result.output)
     assert {"cpus", "open files", "containment", "memory"} <= {f["topic"] for f in findings}
     assert {"engine", "wrk", "ab"} <= {finding["topic"] for finding in findings}
+    (transports,) = [finding for finding in findings if finding["topic"] == "transports"]
+    assert re.fullmatch(
+        r"http, https, h2, h2c; TLS 1\.3 with TLS_AES_128_GCM_SHA256, or TLS 1\.2, by .+",
+        transports["reading"],
+    ), "the words of the engine"
+    assert "openssl and h2load are not needed" in transports["meaning"]
     assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
 
 

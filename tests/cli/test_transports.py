@@ -2,11 +2,15 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from deadheat.campaign import failures
 from deadheat.store import Store
+from tests.campaign.test_revision import git
 from tests.cli.conftest import Deadheat
 from tests.hosts.greeting import race_protocol
 from tests.servers.contenders import CATALOG
@@ -75,6 +79,8 @@ def test_a_server_races_on_each_transport_that_its_manifest_names(
         names = [row["name"] for row in store.rows("SELECT name FROM contender ORDER BY id")]
     assert names[:4] == ["hello", "nulls", "nulls:https", "nulls:h2"]
     assert {"null-server", "null-server:https", "reference:h2"} <= set(names)
+    used = [line for line in report["heading"] if "TLS 1.3, TLS_AES_128_GCM_SHA256, " in line]
+    assert [line.partition(": ")[0] for line in used] == ["hello:https", "hello:h2"]
     shown = deadheat("compare", report["run"]["id"], report["run"]["id"])
     assert shown.code == 0, shown.err
 
@@ -144,3 +150,59 @@ def test_the_gap_of_a_server_over_two_transports_is_split(deadheat: Deadheat) ->
     assert {each["name"] for each in document["servers"]} == {"nulls", "nulls:https"}
     markdown = deadheat("report", "--format", "md").out
     assert markdown.count("**GAP**") == 1
+
+
+@pytest.mark.parametrize("transport", ["https", "h2"])
+def test_a_slower_revision_does_not_pass_over_a_transport(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str
+) -> None:
+    """INCONCLUSIVE is possible, because gates may fail on a busy machine."""
+    monkeypatch.setattr(failures, "TRIALS_MAX", sys.maxsize)  # or the race may end early
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    null_server = 'exec deadheat-load --bind 127.0.0.1 --null-server "$1" --cert "$2" --key "$3"'
+    for tag, work in (("good", 0), ("slower", 500_000)):
+        (folder / "serve.sh").write_text(f"{null_server} --null-work {work}\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    monkeypatch.chdir(folder)
+    comment, junit = tmp_path / "comment.md", tmp_path / "junit.xml"
+    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", transport)
+    starts = ("--invocations", "3", "--repetitions", "9")
+    files = ("--comment", str(comment), "--junit", str(junit))
+    start = ("--", "sh", "serve.sh", "{port}", "{cert}", "{key}")
+    ended = deadheat("regress", "--base", "good", *race, *starts, *files, "--json", *start)
+    document = json.loads(ended.out)
+    (level,) = document["levels"]
+    assert level["workload"] == f"hello:{transport}"
+    assert document["outcome"] in ("FAIL", "INCONCLUSIVE"), ended.err
+    if document["outcome"] == "FAIL":
+        assert level["ratio"] < 0.5
+        assert level["head_cpu_us_per_request"] > level["base_cpu_us_per_request"]
+    assert f"| hello:{transport}, 2 |" in comment.read_text()
+    (case,) = ElementTree.parse(junit).iter("testcase")
+    assert case.get("name") == f"rate at hello:{transport}, 2 connections"
+    with Store(tmp_path / "home" / "runs.sqlite", read_only=True) as store:
+        names = [row["name"] for row in store.rows("SELECT name FROM contender")]
+    assert all(name.endswith(f":{transport}") for name in names), names
+
+
+@pytest.mark.parametrize("transport", ["https", "h2"])
+def test_the_capacity_of_a_server_over_a_transport(
+    deadheat: Deadheat, home: Path, transport: str
+) -> None:
+    search = ("-c", "2", "-d", "100ms", "--slo", "p50=1s", "--transport", transport)
+    ended = deadheat("capacity", "nulls", *search, "--json")
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    (capacity,) = document["capacities"]
+    assert capacity["name"] == f"nulls:{transport}"
+    assert capacity["trials"] > 0, capacity
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        (row,) = store.rows("SELECT max(requests_ok) AS most FROM trial")
+    assert row["most"] > 0
+    for format_ in ("terminal", "md", "csv", "json", "html"):
+        shown = deadheat("report", document["run"], "--format", format_)
+        assert (shown.code, "nulls" in shown.out) == (0, True), shown.err

@@ -9,7 +9,13 @@ from deadheat.host.doctor import Machine, Tool
 from tests.golden.command_line import CommandLine, Output, session
 from tests.host.test_doctor import machine
 
-GOOD = replace(machine(), tools=(Tool("engine", "engine 0.1.0", "uv sync builds it", True),))
+TLS = "TLS 1.3 with TLS_AES_128_GCM_SHA256, or TLS 1.2, by rustls and ring"
+GOOD = replace(
+    machine(),
+    tools=(Tool("engine", "engine 0.1.0", "uv sync builds it", True),),
+    transports=f"http, https, h2, h2c; {TLS}",
+    cpu_features="flags\t\t: fpu aes\n",
+)
 BAD = replace(
     machine(
         {"allowed": [0], "virtual_machine": True, "governors": ["powersave"], "turbo": True,
@@ -25,6 +31,7 @@ BAD = replace(
         Tool("engine", None, "uv sync builds it", True),
         Tool("wrk", None, "apt-get install wrk", False),
     ),
+    cpu_features="Features\t: fp asimd\n",
 )  # fmt: skip
 
 

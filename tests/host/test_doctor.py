@@ -111,6 +111,7 @@ def test_a_good_machine_has_only_ok_findings() -> None:
             "tcp_tw_reuse=1",
         ),
         ("io_uring", "note", machine(sysctl={"kernel.io_uring_disabled": "2"}), "disabled=0"),
+        ("aes", "warn", replace(machine(), cpu_features="flags\t: fpu sse2\n"), None),
     ],
 )
 def test_a_problem_is_found_by_its_check_alone(
@@ -172,7 +173,13 @@ def test_a_missing_generator_is_a_note_and_a_missing_engine_is_bad() -> None:
 def test_a_missing_reading_gives_no_finding() -> None:
     silent = machine({"turbo": None}, dict.fromkeys(SYSCTL), clocksource=None)
     topics = {finding.topic for finding in examine(replace(silent, swaps=""))}
-    assert topics.isdisjoint({*SYSCTL, "io_uring", "turbo", "clocksource", "swap"})
+    missing = {"io_uring", "turbo", "clocksource", "swap", "transports", "aes"}
+    assert topics.isdisjoint({*SYSCTL, *missing})
+
+
+@pytest.mark.parametrize("line", ["flags\t\t: fpu aes sse2", "Features\t: fp asimd aes sha1"])
+def test_aes_of_x86_and_arm_is_seen_in_any_place_of_the_list(line: str) -> None:
+    assert finding_on("aes", replace(machine(), cpu_features=f"{line}\n")).level == "ok"
 
 
 def test_findings_are_sorted_with_the_worst_first() -> None:

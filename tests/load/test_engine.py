@@ -104,7 +104,10 @@ def test_rejects_a_document_of_another_schema() -> None:
 
 
 def test_reads_the_version() -> None:
-    assert ENGINE.version(completed("deadheat-load 0.1.0\n")) == "0.1.0"
+    for said in ("deadheat-load 0.1.0\n", "deadheat-load 0.1.0\ntransports: http, h2; TLS 1.3\n"):
+        assert ENGINE.version(completed(said)) == "0.1.0"
+    assert ENGINE.transports(completed(said)) == "http, h2; TLS 1.3"
+    assert ENGINE.transports(completed("deadheat-load 0.1.0\n")) is None
     assert ENGINE.version(completed("")) == "unknown"
 
 

@@ -36,12 +36,12 @@ from deadheat.measure.inspection import inspect_own, load_server
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.own_servers import OwnServers, kept_of, own_contender
 from deadheat.measure.trial import load_spec
-from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol, load_as
 from deadheat.workload import Workload
 from deadheat.workload.model import Request
 
+USUAL_TLS = "TLS 1.3, TLS_AES_128_GCM_SHA256, "
 RACE = load_as(Path(__file__).parents[2], "settle", SliceProtocol)
 
 
@@ -94,8 +94,9 @@ def test_a_server_with_a_certificate_is_verified_and_loaded_over_tls(
     secure_world: World, instance: Instance
 ) -> None:
     assert instance.url.startswith("https://127.0.0.1:")
-    behavior = verify(secure_world.server_host, instance.address)
+    behavior = lifecycle.behavior_of(secure_world, instance, 5.0)
     assert (behavior.fault, behavior.keep_alive, behavior.close_honored) == (None, True, True)
+    assert str(behavior.tls).startswith(USUAL_TLS)
     result = load_server(secure_world, instance, 4, 0.2)
     assert result.requests_ok > 0
     assert not result.errors_total
@@ -284,6 +285,7 @@ def test_a_server_is_verified_and_loaded_over_http2(
 ) -> None:
     behavior = lifecycle.behavior_of(secure_world, over_http2, 5.0)
     assert (behavior.fault, behavior.framing) == (None, "frames")
+    assert str(behavior.tls).startswith(USUAL_TLS) == over_http2.contender.speaks_tls
     result = load_server(secure_world, over_http2, 4, 0.2)
     assert result.requests_ok > 0
     assert not result.errors_total

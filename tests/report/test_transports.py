@@ -8,7 +8,9 @@ import pytest
 
 from deadheat.console import console as make_console
 from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.comparison import changes
+from deadheat.report.findings.heading import heading
 from deadheat.report.findings.next_step import run_anew
 from deadheat.report.findings.profile import Profile, profile, sentences
 from deadheat.report.findings.transports import handshakes
@@ -101,6 +103,23 @@ def test_rates_over_two_transports_are_those_of_simulated_servers(name: str) -> 
     )
     assert sum(outside) / races <= binomial_limit(0.05, races)
     assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(races)
+
+
+def test_the_report_says_which_tls_was_used_and_which_server_has_another(tmp_path: Path) -> None:
+    protocol = {**PROTOCOL, "transports": ["https"]}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    usual, older = "TLS 1.3, TLS_AES_128_GCM_SHA256, X25519", "TLS 1.2, TLS_OTHER, X25519"
+    suites = {"a": usual, "b": f"{usual}MLKEM768", "c": older}
+    run.race({f"{name}:https": 1000.0 for name in suites}, workload="hello:https")
+    for name, tls in suites.items():
+        run.start(f"{name}:https", 4, behavior={"status": 200, "tls": tls})
+    view = load_view(run.store, run.end(), whole=True)
+    (line,) = [line for line in heading(view, analyze(view)) if "TLS" in line]
+    assert line.startswith(f"hello:https: {usual} with 1 server; ")
+    assert f"{older} with 1 server" in line
+    (caution,) = [each for each in cautions(view) if each.code == "tls"]
+    assert caution.contenders == ("c",), "the key exchange of kept connections does not count"
+    assert caution.text.startswith("c: TLS 1.2, TLS_OTHER; most others used TLS 1.3, TLS_AES_128_")
 
 
 def test_the_next_step_names_the_transport(view: RunView) -> None:

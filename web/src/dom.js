@@ -112,7 +112,7 @@ export function section(id, title, children) {
  * @returns {boolean}
  */
 function numeric(cell) {
-  return typeof cell === "string" && /^[(–\d]/.test(cell) && cell.length < 24;
+  return typeof cell === "string" && /^(?:[(–\d]|[+-]\d)/.test(cell) && cell.length < 32;
 }
 
 /**

@@ -183,7 +183,7 @@ const quoted = (word) =>
  * @param {number} value
  * @param {number} decimals
  */
-function grouped(value, decimals) {
+export function grouped(value, decimals) {
   const [whole, ...decimal] = fixed(value, decimals).split(".");
   return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...decimal].join(".");
 }

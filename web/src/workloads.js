@@ -2,7 +2,7 @@
 
 import { h, scrolling, table } from "./dom.js";
 import { curveColors } from "./language.js";
-import { microseconds, milliseconds, NONE, ofLeader } from "./numbers.js";
+import { grouped, microseconds, NONE, ofLeader } from "./numbers.js";
 
 /**
  * @import { ProfilePart, ProfileRow, Report } from "../build/document"
@@ -138,10 +138,11 @@ function costs({ transports }) {
         true,
       ),
       signedInterval([cost.cpu_us_more, cost.cpu_us_more_low, cost.cpu_us_more_high], microseconds),
-      signedInterval(
-        [cost.service_us_p99_more, cost.service_us_p99_more_low, cost.service_us_p99_more_high],
-        milliseconds,
-      ),
+      signedMilliseconds([
+        cost.service_us_p99_more,
+        cost.service_us_p99_more_low,
+        cost.service_us_p99_more_high,
+      ]),
     ]);
     return h(
       "details",
@@ -163,6 +164,16 @@ function signedInterval([value, low, high], written) {
   const interval =
     low === null || high === null ? "[unknown]" : `[${signed(low)}, ${signed(high)}]`;
   return `${signed(value)} ${interval}`;
+}
+
+/**
+ * With as many decimals as the largest of them needs.
+ * @param {(number | null)[]} interval
+ */
+function signedMilliseconds(interval) {
+  const largest = Math.max(...interval.map((us) => Math.abs(us ?? 0)));
+  const decimals = largest < 1_000 ? 2 : largest < 10_000 ? 1 : 0;
+  return signedInterval(interval, (us) => grouped(us / 1000, decimals));
 }
 
 /**

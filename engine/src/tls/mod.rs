@@ -92,6 +92,12 @@ pub(crate) fn server(options: &TlsOptions) -> Result<Option<Arc<ServerConfig>>> 
     Ok(Some(Arc::new(config)))
 }
 
+/// What it speaks, and by which library.
+pub(crate) fn summary() -> String {
+    let first = format!("{:?}", provider().cipher_suites[0].suite()).replace("TLS13_", "TLS_");
+    format!("TLS 1.3 with {first}, or TLS 1.2, by rustls and ring")
+}
+
 /// Of TLS 1.3, one suite, which every implementation must have (RFC 8446, section 9.1), so that all
 /// servers are compared with the same; of TLS 1.2, that one first.
 fn provider() -> Arc<CryptoProvider> {

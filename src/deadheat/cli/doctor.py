@@ -13,15 +13,16 @@ from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import json_option
 from deadheat.cli.race_options import machine_options
 from deadheat.console import console
-from deadheat.host import Host, ProcessSpec
+from deadheat.host import Host, HostError, ProcessSpec
 from deadheat.host.doctor import Finding, Level, Machine, Tool, examine
 from deadheat.host.ssh import SshHost
-from deadheat.load import GeneratorMissing, generator, generator_version
+from deadheat.load import Engine, GeneratorMissing, generator, generator_version
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.output import echo, echo_json
 
 WATCH_S = 1.0
-CAT_TIMEOUT_S = 10.0
+READ_TIMEOUT_S = 10.0
+CPU_FEATURES = ("grep", "-m1", "-E", "^(flags|Features)", "/proc/cpuinfo")
 WIDTH = 80
 GENERATORS = ("engine", "wrk", "ab")
 INDENT = " " * 6
@@ -85,9 +86,10 @@ def look_at(host: Host) -> Machine:
     watch = host.watch([], WATCH_S)
     host.sleep(WATCH_S)
     samples = host.unwatch(watch)
-    swaps = host.run(ProcessSpec(("cat", "/proc/swaps")), CAT_TIMEOUT_S).stdout
+    swaps = host.run(ProcessSpec(("cat", "/proc/swaps")), READ_TIMEOUT_S).stdout
+    features = host.run(ProcessSpec(CPU_FEATURES), READ_TIMEOUT_S).stdout
     tools = [_tool(host, name) for name in GENERATORS]
-    return Machine(host.fingerprint(), samples, tools, swaps)
+    return Machine(host.fingerprint(), samples, tools, swaps, _transports(host), features)
 
 
 def _tool(host: Host, name: str) -> Tool:
@@ -99,6 +101,17 @@ def _tool(host: Host, name: str) -> Tool:
         return Tool(name, generator_version(program, host), program.install_hint(), required)
     except GeneratorMissing as error:
         return Tool(name, None, error.hint or str(error), required)
+
+
+def _transports(host: Host) -> str | None:
+    """What the load engine speaks; None if there is none, or none yet."""
+    if isinstance(host, SshHost):
+        return None
+    try:
+        engine = Engine()
+        return engine.transports(host.run(ProcessSpec(engine.version_command()), READ_TIMEOUT_S))
+    except (GeneratorMissing, HostError):
+        return None
 
 
 def _print(findings: Sequence[Finding]) -> None:

@@ -41,13 +41,16 @@ class Tool:
 class Machine:
     """The input of the checks. The samples span about a second in which deadheat is idle.
 
-    `swaps` is the text of /proc/swaps; `fingerprint` is from `Host.fingerprint`.
+    `swaps` is the text of /proc/swaps, `cpu_features` a line of /proc/cpuinfo, `fingerprint` from
+    `Host.fingerprint`, and `transports` what the load engine says that it speaks.
     """
 
     fingerprint: Fingerprint
     samples: Sequence[Sample]
     tools: Sequence[Tool] = ()
     swaps: str = ""
+    transports: str | None = None
+    cpu_features: str = ""
 
     @property
     def cpu(self) -> Processor:
@@ -334,6 +337,32 @@ def io_uring(machine: Machine) -> Finding | None:
     return Finding("note", "io_uring", f"{name} = {value}", meaning, f"sudo sysctl -w {name}=0")
 
 
+def transports(machine: Machine) -> Finding | None:
+    if machine.transports is None:
+        return None
+    meaning = (
+        "The load engine has TLS and HTTP/2 built in; openssl and h2load are not needed. A server "
+        "takes part in the transports that its manifest names (deadheat list --json). wrk and ab "
+        "load plain HTTP only."
+    )
+    return Finding("ok", "transports", machine.transports, meaning)
+
+
+def aes(machine: Machine) -> Finding | None:
+    features = machine.cpu_features.split()
+    if not features:
+        return None
+    if "aes" in features:
+        return Finding(
+            "ok", "aes", "in hardware", "All servers encrypt with AES-128-GCM, which is fast here."
+        )
+    meaning = (
+        "This CPU has no instructions for AES. All servers encrypt with AES-128-GCM, so TLS takes "
+        "much more CPU time here than on most machines."
+    )
+    return Finding("warn", "aes", "in software", meaning)
+
+
 def containment(machine: Machine) -> Finding:
     how = machine.fingerprint.containment
     memory = machine.fingerprint.memory_source
@@ -406,4 +435,6 @@ CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
     client_ports,
     time_wait,
     io_uring,
+    transports,
+    aes,
 )

@@ -114,6 +114,7 @@ class LoadResult:
     paused_s: float | None = None  # in stretches without any answer that no request explains
     longest_pause_us: float | None = None
     too_short_to_gather_share: float | None = None  # of the client's waits; docs/engine-document.md
+    tls: str | None = None  # version, cipher suite and key exchange of its handshakes
     skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property

@@ -73,7 +73,11 @@ class Engine:
         return [self._binary, "--version"]
 
     def version(self, completed: Completed) -> str:
-        return (completed.stdout.split() or ["unknown"])[-1]
+        return "".join(completed.stdout.split()[1:2]) or "unknown"
+
+    def transports(self, completed: Completed) -> str | None:
+        """What the engine of a host speaks, in its own words."""
+        return completed.stdout.partition("transports: ")[2].strip() or None
 
     def install_hint(self) -> str:
         return "it comes with the deadheat package; in a checkout: `make build`"
@@ -185,6 +189,7 @@ def _result_of(document: Mapping[str, Any], generator: str, version: str) -> Loa
         paused_s=document["pauses"]["total_s"],
         longest_pause_us=document["pauses"]["longest_us"],
         too_short_to_gather_share=document["client"].get("too_short_to_gather_share"),
+        tls="; ".join((document.get("tls") or {}).get("parameters", ())) or None,
     )
 
 

@@ -59,6 +59,22 @@ def tls_fault(
     return None
 
 
+def tls_parameters(
+    world: World, contender: Contender, url: str, path: str, trust: Sequence[str]
+) -> str | None:
+    """The version, cipher suite and key exchange that the engine and the server agree on; None
+    without TLS, or without an answer."""
+    if not contender.speaks_tls:
+        return None
+    request, timeout_s = _alone(ready_request(contender, path)), contender.ready_s
+    streams = 1 if contender.speaks_http2 else None
+    host, engine = world.server_host, world.server_engine
+    try:
+        return _load(world, host, engine, url, trust, request, timeout_s, streams).tls
+    except DeadheatError:
+        return None
+
+
 def _alone(request: Request) -> Workload:
     return Workload(name=HELLO, about="one request of a check", requests=(request,))
 

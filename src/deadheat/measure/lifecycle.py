@@ -13,6 +13,7 @@ from deadheat.measure.http2 import (
     http2_workload_fault,
     ready_request,
     tls_fault,
+    tls_parameters,
     unknown_path_status,
 )
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
@@ -163,8 +164,7 @@ def _start(world: World, contender: Contender) -> Instance:
 
 def _certificate(world: World, contender: Contender) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """The files for the command of a server with TLS, and what its clients trust."""
-    made = world.certificates
-    if made is None or not contender.speaks_tls:
+    if (made := world.certificates) is None or not contender.speaks_tls:
         return {}, ()
     return made.values(), made.trust
 
@@ -197,8 +197,7 @@ def ended(world: World, instance: Instance) -> Exited | None:
     if not instance.process:
         return None
     exited = world.server_host.alive(instance.process)
-    image = instance.contender.image
-    if exited is None or image is None:
+    if exited is None or (image := instance.contender.image) is None:
         return exited
     return image.explained(world.server_host, instance.port, exited)
 
@@ -348,16 +347,17 @@ def fault_on(world: World, instance: Instance, workload: Workload) -> str | None
 
 def behavior_of(world: World, instance: Instance, deadline_s: float) -> Behavior:
     """Verify a server: how it behaves, and the check that it fails."""
-    contender = instance.contender
+    contender, url, trust = instance.contender, instance.url, instance.trust
+    media_type = contender.media_type
     if contender.speaks_http2:
         fault = fault_over_http2(world, instance, deadline_s)
-        url = ServerUrl.parse(instance.url).base
-        unknown_path = unknown_path_status(world, url, instance.trust, deadline_s)
-        return behavior_over_http2(fault, contender.media_type, unknown_path)
-    path = contender.sample.path if contender.sample else instance.path
-    return verify(
-        world.server_host, instance.address, contender.media_type, path=path, deadline_s=deadline_s
-    )
+        unknown_path = unknown_path_status(world, ServerUrl.parse(url).base, trust, deadline_s)
+        behavior = behavior_over_http2(fault, media_type, unknown_path)
+    else:
+        host, path = world.server_host, (contender.sample or instance).path
+        behavior = verify(host, instance.address, media_type, path=path, deadline_s=deadline_s)
+    tls = tls_parameters(world, contender, url, instance.path, trust)
+    return behavior.model_copy(update={"tls": tls}) if tls else behavior
 
 
 def _says_more(answer: Answer, last: Answer) -> bool:

@@ -179,6 +179,7 @@ class Behavior(StoredJson):
     head: str | None = None  # empty, body, refuses
     pipelined: int | None = None  # responses to two requests in one packet
     unknown_path: int | None = None  # its status
+    tls: str | None = None  # version, cipher suite and key exchange
     fault: str | None = None  # the check that failed, of the three that decide
     workload_faults: Mapping[str, str] = Field(default={})  # how it answered workloads wrong
 

@@ -1,6 +1,7 @@
 // The headline, the chart of ranks, open pairs, links, and what can be copied.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { servers, text, texts } from "./reading.js";
 
 /** @import { PageChecks } from "./reading.js" */
@@ -101,6 +102,57 @@ export const answer = {
         all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent),
       );
       assert.deepEqual(cut, [], `at ${width} px`);
+    }
+  },
+
+  async shows_what_transports_cost(visit, { transports, folder }) {
+    for (const width of [1280, 390]) {
+      const { page } = await visit(transports, { width });
+      const tables = await page.$$eval("details.as-table[open]", (all) =>
+        all.map((each) => ({
+          title: each.querySelector("summary")?.textContent,
+          head: [...each.querySelectorAll("thead th")].map((cell) => cell.textContent),
+          rows: [...each.querySelectorAll("tbody tr")].map((row) =>
+            [...row.children].map((cell) => cell.textContent ?? ""),
+          ),
+          broken: [...each.querySelectorAll("tbody td")]
+            .filter((cell) => getComputedStyle(cell).whiteSpace !== "nowrap")
+            .map((cell) => cell.textContent),
+          cut: [...each.querySelectorAll("td, th")]
+            .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
+            .map((cell) => cell.textContent),
+        })),
+      );
+      assert.deepEqual(
+        tables.map(({ title, rows }) => [title, rows.length]),
+        [
+          ["What hello:https costs beside hello", 17],
+          ["What hello:h2 costs beside hello", 16],
+        ],
+      );
+      for (const { title, head, rows, cut, broken } of tables) {
+        assert.equal(head.length, 4, title ?? "");
+        assert.match(head[1] ?? "", /rate, % of that/);
+        assert.deepEqual(cut, [], `${title} at ${width} px`);
+        assert.deepEqual(broken, [], "an interval stays on one line");
+        const known = rows.filter(([, rate]) => !rate.includes("[unknown]"));
+        assert.ok(known.length >= rows.length - 1, "one interval of the race is unknown");
+        for (const [name, rate, cpu, p99] of known) {
+          assert.match(rate, /^\d+\.\d \[\d+\.\d–\d+\.\d\]$/, name);
+          for (const more of [cpu, p99])
+            assert.match(more, /^[+-][\d.,]+ \[[+-][\d.,]+, [+-][\d.,]+\]$/, name);
+        }
+        const rates = known.map(([, rate]) => Number.parseFloat(rate));
+        assert.deepEqual(
+          rates,
+          rates.toSorted((a, b) => b - a),
+          "those that lose least come first",
+        );
+      }
+      const whole = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(whole <= width, `the page is ${whole} px wide`);
+      const first = await page.$("details.as-table[open]");
+      await first?.screenshot({ path: join(folder, `transports-${width}.png`) });
     }
   },
 

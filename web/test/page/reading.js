@@ -8,8 +8,9 @@
  * `real`: a stored run of eight servers; `wide`: one of 24, with dead heats; `made`: two levels,
  * workers, rates, hostile text.
  * `many`: 60 servers at three levels; `replay`: one of kzmake-2018; `decay`: a decay study;
- * `unknown`: two servers, one with an interval that is too wide to draw; `several`: three workloads.
- * @typedef {Record<"real" | "wide" | "made" | "many" | "replay" | "decay" | "unknown" | "several" | "folder", string>} Pages
+ * `unknown`: two servers, one with an interval that is too wide to draw; `several`: three workloads;
+ * `transports`: 17 servers over http, https and h2.
+ * @typedef {Record<"real" | "wide" | "made" | "many" | "replay" | "decay" | "unknown" | "several" | "transports" | "folder", string>} Pages
  * @typedef {Record<string, Check<Pages>>} PageChecks
  */
 

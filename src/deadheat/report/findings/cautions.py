@@ -93,6 +93,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_disturbed(view),
         *_level_cautions(view),
         *_too_short_to_gather(view),
+        *_tls(view),
         *_unsupported(view),
     )
 
@@ -134,6 +135,15 @@ def none_found(view: RunView) -> str:
         return "none, but no trial was checked for what disturbs it"
     trials = numbers.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
+
+
+def _tls(view: RunView) -> Iterator[Caution]:
+    """Servers whose version or cipher suite is not that of most others."""
+    used = {each.name: ", ".join(each.tls.split(", ")[:2]) for each in view.contenders if each.tls}
+    (most, _), *_ = Counter(used.values()).most_common() or [("", 0)]
+    cases = [Affected(name, tls) for name, tls in used.items() if tls != most]
+    lead, tail = "servers with another TLS", f"; most others used {most}"
+    yield from _one("tls", lead, cases, "enable TLS 1.3 in these servers", tail)
 
 
 def _unsupported(view: RunView) -> Iterator[Caution]:

@@ -23,6 +23,7 @@ from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.pairs import Place, rankable, rate_matrix
 from deadheat.stats.ranking.ranks import Pair, Ranking, Row, rank, without_interval
 from deadheat.store import Capacity
+from deadheat.workload import over, parts_of
 
 MEMORY_UNIT_BYTES = 100 * numbers.MIB
 
@@ -54,7 +55,8 @@ class CapacityResult:
 
 def capacities(view: RunView) -> tuple[CapacityResult, ...]:
     """In the order of the searches; empty if the run has none."""
-    contenders = {contender.name: contender for contender in view.contenders}
+    _, transport = parts_of(view.workload)
+    contenders = {over(contender.name, transport): contender for contender in view.contenders}
     return tuple(
         _result(contenders[capacity.name], capacity, view.server_cpus)
         for capacity in view.conclusion.capacities

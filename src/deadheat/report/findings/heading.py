@@ -1,6 +1,7 @@
 """What was run, where and how: a line, the lines above the tables, and the method in sentences."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from deadheat import numbers
@@ -43,6 +44,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
         f"{contenders} under protocol {view.protocol.label}: {_state(view)}",
         f"run {view.run_id}, {numbers.moment(view.started_at)}",
         _measured(view, analysis),
+        *_tls(view),
         *_resumed(view),
         *_imported(view),
         *_machines(view),
@@ -105,6 +107,19 @@ def _measured(view: RunView, analysis: Analysis) -> str:
         f"{text} in {numbers.count(analysis.blocks, 'block')} over "
         f"{numbers.count(analysis.invocations, 'fresh start')}"
     )
+
+
+def _tls(view: RunView) -> Iterator[str]:
+    """What the client and the servers agreed on, over each transport with TLS."""
+    for each in (view, *view.later):
+        servers = Counter(contender.tls for contender in each.contenders if contender.tls)
+        several = len(servers) > 1
+        used = [
+            f"{tls} with {numbers.count(count, 'server')}" if several else tls
+            for tls, count in servers.most_common()
+        ]
+        if used:
+            yield f"{each.workload}: {'; '.join(used)}"
 
 
 def _alone(view: RunView, protocol: AloneProtocol) -> str:

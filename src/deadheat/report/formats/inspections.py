@@ -70,6 +70,7 @@ def line(inspection: Inspection) -> str:
         f"ready {inspection.ready_s:.2f} s",
         f"{numbers.mebibytes(inspection.idle_memory_bytes)} MiB",
         *_of_protocol(behavior),
+        *filter(None, [behavior.tls]),
         f"unknown path {behavior.unknown_path or 'unanswered'}",
         *([f"workloads {', '.join(inspection.workloads)}"] if inspection.workloads else []),
         *([f"served {served(inspection)}"] if inspection.served else []),

@@ -248,6 +248,12 @@ class ContenderView:
         return tuple(trial for cell in cells for trial in cell.trials)
 
     @property
+    def tls(self) -> str | None:
+        """`TLS 1.3, TLS_AES_128_GCM_SHA256, X25519`; None without TLS, or if it is not known."""
+        behaviors = [start.behavior for start in self.starts if start.behavior]
+        return next((each.tls for each in behaviors if each.tls), None)
+
+    @property
     def memory_peak_bytes(self) -> int | None:
         """The highest of any trial at any level."""
         peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
