@@ -1,13 +1,23 @@
-"""Outputs that are closed, full or no longer read: all commands share the code for them."""
+"""Outputs that are closed, full or no longer read, of every command."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deadheat.cli.endings import ExitCode
+from deadheat.load import find_engine
+from tests.cli import every_output
+from tests.cli.conftest import short_race
+from tests.cli.test_help import commands
+from tests.report.made import made_run
+from tests.servers.contenders import CATALOG
 
 PROGRAM = f"{sys.executable} -c 'from deadheat.cli import main; main()'"
 ROOT = Path(__file__).parents[2]
@@ -24,21 +34,118 @@ def run_shell(tail: str, home: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("asks", ["--help", "cluster run --help"])
-def test_bug_a_closed_or_broken_output_was_a_traceback(asks: str, tmp_path: Path) -> None:
-    """`list >&-` and `report >&-`: an AttributeError; `report | true`: 1."""
-    code, said = run_shell(f"{asks} | sleep 0", tmp_path)
+def test_bug_a_closed_or_broken_output_was_a_traceback(tmp_path: Path) -> None:
+    """`list >&-` and `report >&-`: an AttributeError; `report | true`: 1. Below: every command."""
+    code, said = run_shell("--help | sleep 0", tmp_path)
     assert code in (0, ExitCode.OUTPUT_CLOSED)  # or it was written before its reader ended
     assert said == ""
-    assert run_shell(f"{asks} >&- 2>/dev/full </dev/null", tmp_path) == (0, "")
-    code, said = run_shell(f"{asks} >/dev/full", tmp_path)
+    assert run_shell("--help >&- 2>/dev/full </dev/null", tmp_path) == (0, "")
+    code, said = run_shell("--help >/dev/full", tmp_path)
     assert (code, said.startswith("error: the output: No space left")) == (ExitCode.FAILED, True)
 
 
-@pytest.mark.parametrize("command", ["list", f"report --from {BUNDLE}"])
-def test_results_without_a_reader(command: str, tmp_path: Path) -> None:
-    assert run_shell(f"{command} >&- 2>&- <&-", tmp_path) == (0, "")
-    assert run_shell(f"{command} > >(exec true) 2>/dev/full; sleep 0.1", tmp_path)[1] == ""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A cheap call of a command. `ends_after_s`: a signal ends it, as it does not end by itself.
+
+    `measures`: on a busy machine, its exit code is another one.
+    """
+
+    words: str
+    ends_after_s: float = 0
+    measures: bool = False
+
+
+CALLS = {
+    "run": Call("hello --protocol short.toml", measures=True),
+    "resume": Call(""),
+    "report": Call(""),
+    "compare": Call("alpha beta --in {run}"),
+    "list": Call(""),
+    "explain": Call("no-such-server"),
+    "plan": Call("hello --protocol brief"),
+    "doctor": Call(""),
+    "regress": Call("-- no-such-program"),
+    "footprint": Call("no-such-server"),
+    "capacity": Call("no-such-server"),
+    "cluster run": Call("hello --protocol paper"),
+    "cluster report": Call(""),
+    "serve": Call("--port 0", ends_after_s=1.5),
+    "board race": Call("no-such-server -o edition"),
+    "board write": Call("-o board"),
+    "export": Call("-o run.deadheat"),
+    "import": Call(str(BUNDLE)),
+    "build": Call("hello"),
+    "verify": Call("hello", measures=True),
+    "new": Call("mine --hello python"),
+    "protocols": Call(""),
+    "workloads": Call(""),
+    "clean": Call("--logs -y"),
+    "completions": Call("bash"),
+    "audit": Call("board.csv"),
+    "calibrate": Call("--from {run}"),
+    "containerfile": Call("hello"),
+    "outdated": Call("no-such-server"),
+    "workloads import": Call("recorded.sh"),
+}
+STATES = [  # of standard output and of standard error
+    *(("kept", "kept"), ("closed", "kept"), ("kept", "closed"), ("closed", "closed")),
+    *(("full", "kept"), ("kept", "full"), ("broken", "kept"), ("kept", "broken")),
+]
+MEASURED = {ExitCode.OK, ExitCode.NO_ANSWER, ExitCode.UNMEASURABLE}
+ENDED_BY = {"full": ExitCode.FAILED, "broken": ExitCode.OUTPUT_CLOSED}  # if it prints something
+FULL = "error: the output: No space left on device"
+
+
+def test_each_command_has_a_call() -> None:
+    """A new command gets a line above, and with that every state of its outputs."""
+    assert {*CALLS} == {name for name, _ in commands()}
+
+
+def run_in_all_states(words: Sequence[str], call: Call, folder: Path) -> list[dict[str, Any]]:
+    """What became of it in all `STATES`, in their order; each has a `folder` of its own."""
+    template = folder / "template"
+    (template / "home").mkdir(parents=True)
+    made = made_run(template / "home" / "runs.sqlite")
+    made.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    run_id = made.end()
+    (template / "short.toml").write_text(short_race('kind = "fixed", repetitions = 2'))
+    (template / "board.csv").write_text("entry,rate_per_s\nalpha,9000\nbeta,8000\n")
+    (template / "recorded.sh").write_text("curl http://a.test/x?y=1\n")
+    task = {"words": [word.format(run=run_id) for word in words], "ends_after_s": call.ends_after_s}
+    tasks = [task | {"stdout": stdout, "stderr": stderr} for stdout, stderr in STATES]
+    environment = {**os.environ, "DEADHEAT_CATALOG": str(CATALOG), "DEADHEAT_LOAD": find_engine()}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, every_output.__file__],
+        input=json.dumps({"tasks": tasks, "root": str(folder), "template": str(template)}),
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    ended: list[dict[str, Any]] = json.loads(done.stdout)
+    return ended
+
+
+@pytest.mark.parametrize("asks", ["call", "help"])
+@pytest.mark.parametrize("name", CALLS)
+def test_every_command_bears_outputs_that_are_closed_full_or_broken(
+    name: str, asks: str, tmp_path: Path
+) -> None:
+    call = CALLS[name] if asks == "call" else Call("--help")
+    usual, *others = run_in_all_states([*name.split(), *call.words.split()], call, tmp_path)
+    prints = bool(Path(usual["folder"], "stdout").read_text())
+    for other in others:
+        codes = {usual["code"]} | (MEASURED if call.measures else set())
+        if prints and other["stdout"] in ENDED_BY:
+            codes = {ENDED_BY[other["stdout"]]}
+        said = "" if other["stderr"] != "kept" else Path(other["folder"], "stderr").read_text()
+        state = (other["stdout"], other["stderr"], said)
+        assert other["code"] in codes, state
+        assert "Traceback" not in said, state
+        assert "Exception ignored" not in said, state
+        assert (FULL in said) == (prints and other["stdout"] == "full"), state
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", ">&- 2>&-"])
