@@ -1,8 +1,8 @@
 """Runs command lines with outputs that are closed, full or broken: `every_output.py < TASKS`.
 
-Each task gets a process of its own, forked from this one, which has imported all commands: several
-hundred starts of Python would take minutes. Prints the tasks as JSON, with exit codes and what was
-written.
+Each task gets a process of its own, forked from this one, which has imported the command: several
+hundred starts of Python would take minutes. Prints the tasks as JSON, with their exit codes and the
+folders that have what was written.
 """
 
 import importlib
@@ -15,15 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deadheat.cli import MODULES, SUMMARIES, main
+from deadheat.cli import MODULES, main
 
 SIDE_BY_SIDE = 3
 CLOSED, FULL, BROKEN = "closed", "full", "broken"
-
-
-def _import_commands() -> None:
-    for name in SUMMARIES:
-        importlib.import_module(f"deadheat.cli.{MODULES.get(name, name)}")
 
 
 def _redirect(number: int, name: str, state: str, kept: Path) -> None:
@@ -79,9 +74,11 @@ def _run(tasks: list[dict[str, Any]], root: Path, template: Path) -> bool:
     return True
 
 
-_import_commands()
-asked = json.load(sys.stdin)
-if _run(asked["tasks"], Path(asked["root"]), Path(asked["template"])):
-    print(json.dumps(asked["tasks"]))
-else:
-    main()
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    for name in {task["words"][0] for task in asked["tasks"]}:
+        importlib.import_module(f"deadheat.cli.{MODULES.get(name, name)}")
+    if _run(asked["tasks"], Path(asked["root"]), Path(asked["template"])):
+        print(json.dumps(asked["tasks"]))
+    else:
+        main()

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,9 +88,10 @@ CALLS = {
     "workloads import": Call("recorded.sh"),
 }
 STATES = [  # of standard output and of standard error
-    *(("kept", "kept"), ("closed", "kept"), ("kept", "closed"), ("closed", "closed")),
-    *(("full", "kept"), ("kept", "full"), ("broken", "kept"), ("kept", "broken")),
+    *(("kept", "kept"), ("closed", "closed"), ("full", "kept"), ("broken", "kept")),
+    *(("kept", "full"), ("kept", "broken")),
 ]
+STATES_OF_HELP = STATES[:4]
 MEASURED = {ExitCode.OK, ExitCode.NO_ANSWER, ExitCode.UNMEASURABLE}
 ENDED_BY = {"full": ExitCode.FAILED, "broken": ExitCode.OUTPUT_CLOSED}  # if it prints something
 FULL = "error: the output: No space left on device"
@@ -102,8 +102,8 @@ def test_each_command_has_a_call() -> None:
     assert {*CALLS} == {name for name, _ in commands()}
 
 
-def run_in_all_states(words: Sequence[str], call: Call, folder: Path) -> list[dict[str, Any]]:
-    """What became of it in all `STATES`, in their order; each has a `folder` of its own."""
+def called(name: str, folder: Path) -> list[dict[str, Any]]:
+    """The call of a command in all `STATES`, and its help in those of standard output, in order."""
     template = folder / "template"
     (template / "home").mkdir(parents=True)
     made = made_run(template / "home" / "runs.sqlite")
@@ -112,8 +112,13 @@ def run_in_all_states(words: Sequence[str], call: Call, folder: Path) -> list[di
     (template / "short.toml").write_text(short_race('kind = "fixed", repetitions = 2'))
     (template / "board.csv").write_text("entry,rate_per_s\nalpha,9000\nbeta,8000\n")
     (template / "recorded.sh").write_text("curl http://a.test/x?y=1\n")
-    task = {"words": [word.format(run=run_id) for word in words], "ends_after_s": call.ends_after_s}
-    tasks = [task | {"stdout": stdout, "stderr": stderr} for stdout, stderr in STATES]
+    call = CALLS[name]
+    asks = [(f"{name} {call.words}".format(run=run_id), call.ends_after_s), (f"{name} --help", 0)]
+    tasks = [
+        {"words": words.split(), "ends_after_s": end_s, "stdout": stdout, "stderr": stderr}
+        for (words, end_s), states in zip(asks, (STATES, STATES_OF_HELP), strict=True)
+        for stdout, stderr in states
+    ]
     environment = {**os.environ, "DEADHEAT_CATALOG": str(CATALOG), "DEADHEAT_LOAD": find_engine()}
     environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
@@ -128,24 +133,24 @@ def run_in_all_states(words: Sequence[str], call: Call, folder: Path) -> list[di
     return ended
 
 
-@pytest.mark.parametrize("asks", ["call", "help"])
 @pytest.mark.parametrize("name", CALLS)
 def test_every_command_bears_outputs_that_are_closed_full_or_broken(
-    name: str, asks: str, tmp_path: Path
+    name: str, tmp_path: Path
 ) -> None:
-    call = CALLS[name] if asks == "call" else Call("--help")
-    usual, *others = run_in_all_states([*name.split(), *call.words.split()], call, tmp_path)
-    prints = bool(Path(usual["folder"], "stdout").read_text())
-    for other in others:
-        codes = {usual["code"]} | (MEASURED if call.measures else set())
-        if prints and other["stdout"] in ENDED_BY:
-            codes = {ENDED_BY[other["stdout"]]}
-        said = "" if other["stderr"] != "kept" else Path(other["folder"], "stderr").read_text()
-        state = (other["stdout"], other["stderr"], said)
-        assert other["code"] in codes, state
-        assert "Traceback" not in said, state
-        assert "Exception ignored" not in said, state
-        assert (FULL in said) == (prints and other["stdout"] == "full"), state
+    ended = called(name, tmp_path)
+    for usual, *others in (ended[: len(STATES)], ended[len(STATES) :]):
+        prints = bool(Path(usual["folder"], "stdout").read_text())
+        measures = CALLS[name].measures and "--help" not in usual["words"]
+        for other in others:
+            codes = {usual["code"]} | (MEASURED if measures else set())
+            if prints and other["stdout"] in ENDED_BY:
+                codes = {ENDED_BY[other["stdout"]]}
+            said = "" if other["stderr"] != "kept" else Path(other["folder"], "stderr").read_text()
+            state = (other["words"], other["stdout"], other["stderr"], said)
+            assert other["code"] in codes, state
+            assert "Traceback" not in said, state
+            assert "Exception ignored" not in said, state
+            assert (FULL in said) == (prints and other["stdout"] == "full"), state
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", ">&- 2>&-"])
