@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ CALLS = {
     "calibrate": Call("--from {run}"),
     "containerfile": Call("hello"),
     "outdated": Call("no-such-server"),
-    "workloads import": Call("recorded.sh"),
+    "workloads import": Call("--curl 'curl http://a.test/x?y=1' -o items.toml"),
 }
 STATES = [  # of standard output and of standard error
     *(("kept", "kept"), ("closed", "closed"), ("full", "kept"), ("broken", "kept")),
@@ -111,11 +112,10 @@ def called(name: str, folder: Path) -> list[dict[str, Any]]:
     run_id = made.end()
     (template / "short.toml").write_text(short_race('kind = "fixed", repetitions = 2'))
     (template / "board.csv").write_text("entry,rate_per_s\nalpha,9000\nbeta,8000\n")
-    (template / "recorded.sh").write_text("curl http://a.test/x?y=1\n")
     call = CALLS[name]
     asks = [(f"{name} {call.words}".format(run=run_id), call.ends_after_s), (f"{name} --help", 0)]
     tasks = [
-        {"words": words.split(), "ends_after_s": end_s, "stdout": stdout, "stderr": stderr}
+        {"words": shlex.split(words), "ends_after_s": end_s, "stdout": stdout, "stderr": stderr}
         for (words, end_s), states in zip(asks, (STATES, STATES_OF_HELP), strict=True)
         for stdout, stderr in states
     ]
