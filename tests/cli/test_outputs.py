@@ -84,7 +84,7 @@ CALLS = {
     "completions": Call("bash"),
     "audit": Call("board.csv"),
     "calibrate": Call("--from {run}"),
-    "containerfile": Call("hello"),
+    "containerfile": Call(f"go-gin --catalog {ROOT}"),
     "outdated": Call("no-such-server"),
     "workloads import": Call("--curl 'curl http://a.test/x?y=1' -o items.toml"),
 }
