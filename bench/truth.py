@@ -271,6 +271,7 @@ def main() -> None:
                 pairs += outcomes(case, number, document, rates)
                 print(f"{case}, race {number}: done", file=sys.stderr)
                 if options.keep:
+                    options.keep.mkdir(parents=True, exist_ok=True)
                     shutil.copy(store, options.keep / store.name)
     document = {
         "command": " ".join(["python -m bench.truth", *sys.argv[1:]]),

@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub cycle_ns: u64,
     /// It had an answer in this run or slice.
     pub answered: bool,
+    /// A connection of this slot had an answer since the process began.
+    pub reached: bool,
     pub next_url: u32,
     parser: Parser,
     front: Option<Flight>,
@@ -63,6 +65,7 @@ impl Connection {
             responses: 0,
             cycle_ns: 0,
             answered: false,
+            reached: false,
             next_url,
             parser: Parser::default(),
             front: None,

@@ -36,8 +36,9 @@ pub(crate) struct Outcome {
     pub packets: Option<Packets>,
     pub gathered: Gathered,
     pub responses: Vec<u64>,
-    /// Connection slots with an answer.
+    /// Connection slots with an answer, and with one since the process began.
     pub answered: u64,
+    pub reached: u64,
     pub backlog_peak: Option<u64>,
     /// At the start and the end of the measured window, and at the end of the drain.
     pub usage: [ThreadUsage; 3],

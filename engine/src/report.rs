@@ -314,11 +314,12 @@ fn client_part(run: &Run) -> ClientPart {
 
 /// What the rate is over. In a slice of a closed loop, the mean over the connections of the time
 /// that the counted requests took, each from the end of the one before: requests / this is the
-/// number of connections / the mean cycle (docs/engine-slices.md).
+/// number of connections / the mean cycle (docs/engine-slices.md). Connections that the server never
+/// answered have no cycles, so they do not count.
 fn elapsed_s(config: &Config, run: &Run) -> f64 {
     match config.slices && !config.is_open_loop() {
         true => {
-            let lanes = (config.connections * config.streams).max(1);
+            let lanes = (run.reached * config.streams as u64).max(1);
             run.tallies[1].cycle_ns as f64 / 1e9 / lanes as f64
         }
         false => seconds(run.elapsed_ns),

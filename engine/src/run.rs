@@ -23,8 +23,9 @@ pub(crate) struct Run {
     pub gathered: Gathered,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
-    /// Connection slots with an answer.
+    /// Connection slots with an answer, and with one since the process began.
     pub answered: u64,
+    pub reached: u64,
     pub backlog_peak: Option<u64>,
     /// Of each thread, in the measured window, and in the window with the drain.
     pub usage: Vec<[ThreadUsage; 2]>,
@@ -54,6 +55,7 @@ impl Run {
             gathered: Gathered::default(),
             responses: Vec::new(),
             answered: 0,
+            reached: 0,
             backlog_peak: None,
             usage: Vec::new(),
             steal: Steal::default(),
@@ -74,6 +76,7 @@ impl Run {
             run.gathered.add(&outcome.gathered);
             run.responses.extend(outcome.responses);
             run.answered += outcome.answered;
+            run.reached += outcome.reached;
             run.backlog_peak = match (run.backlog_peak, outcome.backlog_peak) {
                 (Some(sum), Some(part)) => Some(sum + part),
                 (sum, part) => sum.or(part),
@@ -111,6 +114,7 @@ mod tests {
             gathered: Gathered { waits: 5, gathering: 1, too_short: 2, gather_ns: 9.0 },
             responses: vec![3, 4],
             answered: 2,
+            reached: 2,
             backlog_peak: Some(peak),
             usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
             stopped_ns,

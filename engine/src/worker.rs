@@ -245,6 +245,7 @@ impl Worker<'_> {
             gathered: self.driver.take_gathered(),
             responses: counts.responses,
             answered: counts.answered,
+            reached: counts.reached,
             backlog_peak: counts.backlog_peak,
             usage,
             stopped_ns: self.session.window().end_ns,

@@ -50,6 +50,7 @@ def made_edition(path: Path, servers: int, workloads: int = 8, seed: int = 1) ->
     for i, name in enumerate(rates):
         language = {"language": LANGUAGES[i % 10], "kind": ("micro", "server", "full-stack")[i % 3]}
         manifest = {**language, "framework": f"framework {i // 20}", "workloads": [*WORKLOADS]}
+        manifest["template_engine"] = "EJS"
         run.contender(name, manifest=manifest, version=f"{1 + i % 2}.{i % 7}.0")
     for place, workload in enumerate(WORKLOADS[:workloads]):
         here = {

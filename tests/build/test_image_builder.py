@@ -1,22 +1,29 @@
 """Images, with a fake podman that keeps them in a set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from deadheat.build.builder import BuildFailed
+from deadheat.build.image import (
+    BASE_IMAGE,
+    THREADS_PER_PROCESS_MAX,
+    ContainerTool,
+    container_tool,
+    containerfile,
+    image_file,
+)
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.build.runtime import ImageBuilder
 from deadheat.catalog import Server, selection
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed, ProcessSpec
+from deadheat.host import Completed, Limits, ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_name
 from deadheat.host.fake import FakeHost
 from deadheat.measure.contender import contender_from
-from tests.build.made import made_server
-from tests.build.test_container_tool import DOCKER, PODMAN
+from tests.build.made import MANIFEST, made_server
 
 BASE = "made/base:1"
 DEAD = cgroup_name().rpartition("-")[0] + "-1"  # our PID, which began at another time
@@ -182,3 +189,97 @@ def test_a_contender_runs_in_its_image(podman: FakePodman, tmp_path: Path, serve
     assert words[words.index(image) :] == (image, "made", "127.0.0.1:81")
     assert contender.env_at(81) == {}
     assert contender.cwd is None
+
+
+PODMAN = ContainerTool(
+    program="podman",
+    owner="deadheat-1-2-3",
+    cpus=(0, 2),
+    memory_bytes=1 << 30,
+    threads=640,
+    open_files=1024,
+    user_processes=4096,
+)
+DOCKER = replace(PODMAN, program="docker")
+
+
+def test_a_container_has_the_network_the_cpus_and_the_limits_of_a_run() -> None:
+    words = PODMAN.run("image:1", "deadheat-1-2-3-80", ("serve", "80"), {"A": "b c"})
+    assert " ".join(words) == (
+        "podman run --name deadheat-1-2-3-80 --label deadheat.agent=deadheat-1-2-3 "
+        "--init --network host --log-driver passthrough --pull never --cpuset-cpus 0,2 "
+        "--memory 1073741824 --pids-limit 640 --ulimit nofile=1024:1024 "
+        "--ulimit nproc=4096:4096 --env A=b c image:1 serve 80"
+    )
+    assert "A=b c" in words
+
+
+def test_each_runtime_gets_its_own_words() -> None:
+    """Docker copies the output of a server, and its version is that of its daemon; podman builds
+    in the tree of the build, and does not wait when it removes."""
+    words = DOCKER.run("image:1", "a", ("serve",), {})
+    assert words[words.index("--log-driver") + 1] == "none"
+    places = (Path("file"), Path("context"))
+    assert "--isolation" in PODMAN.build("image:1", *places)
+    assert "--isolation" not in DOCKER.build("image:1", *places)
+    assert PODMAN.remove("a", "b") == ("podman", "rm", "--force", "--time", "0", "a", "b")
+    assert DOCKER.remove("a") == ("docker", "rm", "--force", "a")
+    assert PODMAN.owned()[-1] == '{{.ID}} {{index .Labels "deadheat.agent"}}'
+    assert DOCKER.owned()[-1] == '{{.ID}} {{.Label "deadheat.agent"}}'
+    assert PODMAN.version()[-1] == "{{.Client.Version}}"
+    assert DOCKER.version()[-1] == "{{.Server.Version}}"
+
+
+def test_limits_are_those_of_the_command_line_or_the_defaults_of_this_machine() -> None:
+    tool = container_tool("podman", "me", (0,), Limits(memory_bytes=5 << 20, processes=10))
+    assert tool.memory_bytes == 5 << 20
+    assert tool.threads == 10 * THREADS_PER_PROCESS_MAX
+    tool = container_tool("podman", "me", (0,), Limits())
+    assert tool.memory_bytes > 1 << 20
+    assert 0 < tool.user_processes <= 2**22
+    assert tool.open_files > 0
+
+
+def test_has_the_install_lines_the_steps_and_the_command(tmp_path: Path) -> None:
+    lines = containerfile(selection(made_server(tmp_path)), "made/base:1").splitlines()
+    assert lines[2:] == [
+        "ARG BASE_IMAGE=made/base:1",
+        "FROM ${BASE_IMAGE}",
+        "RUN export DEBIAN_FRONTEND=noninteractive \\",
+        " && apt-get update \\",
+        " && get maker \\",
+        " && rm -rf /var/lib/apt/lists/*",
+        "WORKDIR /app",
+        "COPY . .",
+        'RUN ["env", "OUT=/app/out", "maker", "first", "/app"]',
+        'RUN ["env", "OUT=/app/out", "maker", "second"]',
+        "STOPSIGNAL SIGTERM",
+        'CMD ["made", "0.0.0.0:8080"]',
+    ]
+
+
+def test_the_default_base_image_is_pinned_by_its_digest(tmp_path: Path) -> None:
+    assert "@sha256:" in BASE_IMAGE
+    assert f"ARG BASE_IMAGE={BASE_IMAGE}\n" in containerfile(selection(made_server(tmp_path)))
+
+
+def test_an_environment_reaches_the_server_as_it_is(tmp_path: Path) -> None:
+    env = 'ready_s = 5\nenv = {{ A = "a \\"quoted\\" $HOME \\\\ {{workers}}" }}'
+    server = made_server(tmp_path, manifest=MANIFEST.replace("ready_s = 5", env))
+    text = containerfile(selection(server, workers=3))
+    assert r'ENV A="a \"quoted\" \$HOME \\ 3"' in text
+
+
+def test_a_line_break_in_an_install_line_stays_within_its_command(tmp_path: Path) -> None:
+    broken = MANIFEST.replace('"get maker"', '"""get \\\\\nmaker\nFROM other"""')
+    text = image_file(made_server(tmp_path, manifest=broken), "made/base:1")
+    assert [line.split()[0] for line in text.splitlines()] == [
+        *("ARG", "FROM", "RUN", "WORKDIR", "COPY", "RUN", "RUN")
+    ]
+
+
+def test_the_image_of_a_run_has_no_command(tmp_path: Path) -> None:
+    """deadheat gives the command itself, so that settings share an image."""
+    text = image_file(made_server(tmp_path), "made/base:1")
+    assert "CMD" not in text
+    assert "ENV" not in text

@@ -1,13 +1,18 @@
+"""Builds before a run: what is missing, and several at a time."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deadheat.build.builder import Builder
-from deadheat.build.prepare import Candidate, ask_version, prepare
+from deadheat.build.prepare import Candidate, ask_version, build_ahead, jobs_that_fit, prepare
 from deadheat.catalog import Server, selection
 from deadheat.catalog.manifest import LanguageRuntime
-from deadheat.events import Board, Event, Progress
+from deadheat.events import Board, Event, Progress, silent
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
@@ -131,3 +136,149 @@ def test_the_version_of_a_runtime_is_shown(
     assert built is not None
     on_runtime = replace(built, server=replace(built.server, runtime=runtime))
     assert ask_version(host, on_runtime) == version
+
+
+NAMES = ("a", "b", "c", "d")
+FINE = Completed(0, "made 1.0\n", "", 1, 1)
+
+
+@pytest.fixture
+def four_servers(tmp_path: Path) -> list[Server]:
+    return [made_server(tmp_path, name) for name in NAMES]
+
+
+@pytest.fixture
+def sigint() -> Iterator[None]:
+    """Default handling of SIGINT, even if this test run inherited it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def host_where(first_step: Callable[[str], Completed]) -> FakeHost:
+    """A host on which the first build step calls `first_step` with the server's name."""
+
+    def run(_: FakeHost, spec: ProcessSpec) -> Completed:
+        if spec.command[1] == "first":
+            return first_step(Path(spec.cwd or "").parent.name)
+        return FINE
+
+    host = FakeHost()
+    host.on_run(lambda _: True, run)
+    return host
+
+
+def built(
+    four_servers: list[Server],
+    tmp_path: Path,
+    host: FakeHost,
+    jobs: int,
+    events: list[Progress | Event | Board] | None = None,
+) -> list[Candidate]:
+    listen = silent if events is None else events.append
+    return build_ahead(four_servers, host, Builder(host, tmp_path / "builds"), listen, jobs)
+
+
+def test_builds_run_in_parallel(four_servers: list[Server], tmp_path: Path) -> None:
+    both = threading.Barrier(2, timeout=30)  # breaks if builds run one after the other
+
+    def meet(_: str) -> Completed:
+        both.wait()
+        return FINE
+
+    events: list[Progress | Event | Board] = []
+    assert all(
+        candidate.built for candidate in built(four_servers, tmp_path, host_where(meet), 2, events)
+    )
+    assert {1, 2} == {len(event.what.split(",")) for event in events if isinstance(event, Progress)}
+
+
+def test_servers_of_one_recipe_are_built_apart(four_servers: list[Server], tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def note(name: str) -> Completed:
+        order.append(name)
+        return FINE
+
+    of_recipes = [
+        replace(server, manifest=server.manifest.model_copy(update={"recipe": recipe}))
+        for server, recipe in zip(four_servers, ("go", "go", "rust", None), strict=True)
+    ]
+    events: list[Progress | Event | Board] = []
+    candidates = built(of_recipes, tmp_path, host_where(note), 1, events)
+    assert order == ["a", "c", "d", "b"]
+    assert [event for event in events if isinstance(event, Progress)] == [
+        Progress(f"building {name}", done, 4) for done, name in enumerate(order)
+    ]
+    assert [candidate.selection.name for candidate in candidates] == list(NAMES)
+
+
+def test_candidates_keep_the_order_of_servers(four_servers: list[Server], tmp_path: Path) -> None:
+    last_is_done = threading.Event()
+
+    def finish_backwards(name: str) -> Completed:
+        if name == "d":
+            last_is_done.set()
+        else:
+            assert last_is_done.wait(30)
+        return FINE
+
+    candidates = built(four_servers, tmp_path, host_where(finish_backwards), 4)
+    assert [candidate.selection.name for candidate in candidates] == list(NAMES)
+    assert all(candidate.built for candidate in candidates)
+
+
+def test_reports_failure_and_builds_the_others(four_servers: list[Server], tmp_path: Path) -> None:
+    def fail_two(name: str) -> Completed:
+        return Completed(1, "", f"no {name}\n", 1, 1) if name in "ac" else FINE
+
+    events: list[Progress | Event | Board] = []
+    candidates = built(four_servers, tmp_path, host_where(fail_two), 2, events)
+    assert [candidate.built is not None for candidate in candidates] == [False, True, False, True]
+    troubles = [event.what for event in events if isinstance(event, Event) and event.trouble]
+    assert sorted(what.split(":")[0] for what in troubles) == ["a", "c"]
+
+
+@pytest.mark.usefixtures("sigint")
+def test_interrupt_starts_no_further_build_and_reports_no_failure(
+    four_servers: list[Server], tmp_path: Path
+) -> None:
+    main_thread = threading.get_ident()
+    begun: list[str] = []
+    both = threading.Barrier(2, timeout=30)
+    gone = threading.Event()
+
+    def go_with_the_host(name: str) -> Completed:
+        begun.append(name)
+        if both.wait() == 0:
+            signal.pthread_kill(main_thread, signal.SIGINT)
+        assert gone.wait(30)
+        return Completed(1, "", "the agent is gone\n", 1, 1)
+
+    events: list[Progress | Event | Board] = []
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        built(four_servers, tmp_path, host_where(go_with_the_host), 2, events)
+    gone.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert sorted(begun) == ["a", "b"]
+    assert not any(isinstance(event, Event) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "available_gib", "jobs"), [(2, 8, 2), (8, 8, 4), (8, 1, 1), (1, 64, 1)]
+)
+def test_jobs_are_limited_by_cpus_and_memory(
+    monkeypatch: pytest.MonkeyPatch, cpus: int, available_gib: int, jobs: int
+) -> None:
+    host = FakeHost()
+    sample = host.sample(0.0, ())
+    fingerprint = host.fingerprint()
+    cpu = fingerprint.cpu.model_copy(update={"allowed": tuple(range(cpus))})
+    known = fingerprint.model_copy(update={"cpu": cpu})
+    monkeypatch.setattr(host, "fingerprint", lambda: known)
+    monkeypatch.setattr(
+        host, "sample", lambda *_: replace(sample, memory_available_bytes=available_gib << 30)
+    )
+    assert jobs_that_fit(host) == jobs

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from deadheat.campaign.campaign import Plan
 from deadheat.cli.endings import ExitCode
 from deadheat.cluster.parts import PlannedPart, Racer
 from deadheat.cluster.sitting import Sitting
@@ -117,3 +118,21 @@ def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: P
     assert budgets_s == pytest.approx([7000 * 3 / 4, 7000 / 4], rel=0.02)
     sitting.budget_s = 1.0
     assert sitting._budget_of(parts[0], parts) > 1.0, "a shorter part gives no interval"
+
+
+def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
+    """A sitting that had nothing to race wrote the same board twice."""
+    written: list[None] = []
+
+    def stop(_: Plan) -> str:
+        raise KeyboardInterrupt
+
+    sitting = sitting_of(tmp_path, RACERS, 10_000.0)
+    sitting.write = lambda: written.append(None)
+    sitting.carry_out = stop
+    for _ in range(2):
+        sitting._state()
+    assert len(written) == 1
+    assert sitting._race(PlannedPart(("a",), ("hello",)), 10.0), "it was stopped"
+    sitting._state()
+    assert len(written) == 2

@@ -1,27 +1,32 @@
-"""`verify`, `build`, `plan` and `protocols`, on real servers."""
+"""`verify`, `build`, `plan`, `protocols`, `calibrate` and `explain`, on real servers."""
 
 import json
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import click
 import pytest
 
+from deadheat.campaign import explain
+from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.toolchain import install_missing
-from deadheat.cli import capacity, choice
-from deadheat.errors import DeadheatError
+from deadheat.cli import calibrate, capacity, choice
+from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
+from deadheat.load.engine import find_engine
 from deadheat.measure import inspection
-from deadheat.protocol import SearchProtocol
+from deadheat.measure.world import World
+from deadheat.protocol import SearchProtocol, Settle, SliceProtocol
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
+from tests.cli.test_run import HERE
 from tests.servers.contenders import CATALOG, running
 
 
@@ -118,8 +123,8 @@ def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.Monke
 def test_bug_plan_counted_servers_that_a_run_does_not_take(
     deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rows(servers: Sequence[Server]) -> list[dict[str, Any]]:
-        return [{"name": each.name, "ready": each.name in ready} for each in servers]
+    def rows(servers: Sequence[Server]) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=each.name, ready=each.name in ready) for each in servers]
 
     ready = {"hello", "outlives-sigterm"}
     monkeypatch.setattr(choice, "rows_of", rows)
@@ -311,3 +316,54 @@ def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: 
         2,
         True,
     )
+
+
+@pytest.mark.parametrize(("words", "budget_s"), [((), 60), (("--budget", "2m"), 120)])
+def test_each_race_has_the_budget(
+    words: tuple[str, ...], budget_s: float, deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocols: list[SliceProtocol] = []
+
+    def seen(_: World, __: Store, protocol: SliceProtocol, *___: object) -> Calibration:
+        protocols.append(protocol)
+        raise Unmeasurable("seen")
+
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(HERE))
+    monkeypatch.setattr(calibrate, "calibrate", seen)
+    assert "seen" in deadheat("calibrate", *words).err
+    (protocol,) = protocols
+    assert isinstance(protocol.stopping, Settle)
+    assert protocol.stopping.budget_s == budget_s
+
+
+ONCE = ("--repetitions", "1", "--invocations", "1")
+
+
+def test_an_own_server_is_explained_and_every_format_shows_it(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever tools are missing here, its CPU time, threads and packets are known."""
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    monkeypatch.setattr(explain, "WATCHED_S", 0.3)
+    monkeypatch.setattr(explain, "TRACED_S", 0.3)
+    monkeypatch.setattr(explain, "SAMPLED_S", 0.3)
+    own = [find_engine(), "--bind", "127.0.0.1", "--null-server", "{port}"]
+    store = ("--store", str(tmp_path / "runs.sqlite"))
+    ended = deadheat("explain", *ONCE, *store, "--", *own)
+    assert ended.ran, ended.err
+    assert "What a request takes" in ended.out
+    document = json.loads(deadheat("report", *store, "--format", "json").out)
+    (server,) = document["explanation"]["servers"]
+    assert server["per_request"]["user_us"] + server["per_request"]["system_us"] > 0
+    assert server["per_request"]["packets_in"] >= 1
+    assert server["counted"]["threads"]
+    if server["counted"]["calls"] is None:
+        assert "strace" in " ".join(server["counted"]["left_out"])
+    else:
+        assert 0.9 <= server["calls"]["writes"] <= 1.1
+
+
+def test_explains_nothing_without_a_server(deadheat: Deadheat) -> None:
+    ended = deadheat("explain")
+    assert ended.code == 2
+    assert "no server to explain" in ended.err

@@ -1,15 +1,21 @@
+"""Help, completion scripts, and values that options take."""
+
 import itertools
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from deadheat import __version__
 from deadheat.cli import SUMMARIES, cli
-from deadheat.cli.help import Command, Flag, Topic
+from deadheat.cli.help import SHELLS, VARIABLE, Command, Flag, Topic
+from deadheat.cli.options import Duration
 from deadheat.cli.workloads import import_command as import_workload
 from tests.cli.conftest import Deadheat
 
@@ -107,3 +113,76 @@ def test_the_help_imports_no_command_and_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def completed(*words: str) -> list[str]:
+    """What the last word may become."""
+    *before, last = words
+    shell = ShellComplete(cli, {}, "deadheat", VARIABLE)
+    return [item.value for item in shell.get_completions(list(before), last)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_prints_a_script_for_each_shell(deadheat: Deadheat, shell: str) -> None:
+    ended = deadheat("completions", shell)
+    assert (ended.code, ended.err) == (0, "")
+    assert f"{VARIABLE}={shell}_complete" in ended.out
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_shell_accepts_its_script(deadheat: Deadheat, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    script = deadheat("completions", shell).out
+    done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_bash_completes_with_its_script(deadheat: Deadheat) -> None:
+    """As the shell does: it calls the function with the words typed so far."""
+    script = deadheat("completions", "bash").out
+    bin_folder = Path(sys.executable).parent
+    typed = "COMP_WORDS=(deadheat comp); COMP_CWORD=1; _deadheat_completion deadheat"
+    done = subprocess.run(
+        ["bash"],
+        input=f'PATH={bin_folder}:$PATH\n{script}\n{typed}; echo "${{COMPREPLY[*]}}"\n',
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["compare", "completions"]
+
+
+def test_completes_commands_options_and_servers(deadheat: Deadheat) -> None:
+    assert deadheat("completions", "bash").code == 0  # sets the catalog of the tests
+    assert completed("comp") == ["compare", "completions"]
+    assert "--budget" in completed("run", "--bud")
+    assert completed("run", "exits-at") == ["exits-at-start"]
+    assert completed("verify", "hello", "hell") == ["hello"]
+
+
+def test_no_catalog_completes_no_server(deadheat: Deadheat) -> None:
+    assert deadheat("completions", "bash").code == 0
+    assert completed("run", "--catalog", "/nowhere", "he") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_s"),
+    [
+        ("500ms", 0.5),
+        ("5s", 5.0),
+        ("2m", 120.0),
+        ("1.5h", 5400.0),
+        ("2m30s", 150.0),
+        ("1h5m", 3900.0),
+        ("1s500ms", 1.5),
+    ],
+)
+def test_duration(text: str, duration_s: float) -> None:
+    assert Duration().convert(text, None, None) == pytest.approx(duration_s)
+
+
+@pytest.mark.parametrize("text", ["", "5", "m", "0s", "30s2m", "2m2m", "2m 30s", "-5s", "5d"])
+def test_text_that_is_no_duration(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="expected a duration such as"):
+        Duration().convert(text, None, None)

@@ -147,11 +147,8 @@ def test_a_short_state_stays_in_its_row(
 
 
 def test_commands_for_the_same_servers_are_listed_together() -> None:
-    rows = [
-        {"name": "a", "install": ["apt-get install x", "mix y"]},
-        {"name": "b", "install": ["apt-get install x", "mix y", "z"]},
-    ]
-    assert _grouped(rows) == {("apt-get install x", "mix y"): ["a", "b"], ("z",): ["b"]}
+    needed = {"a": ["apt-get install x", "mix y"], "b": ["apt-get install x", "mix y", "z"]}
+    assert _grouped(needed) == {("apt-get install x", "mix y"): ["a", "b"], ("z",): ["b"]}
 
 
 def test_a_second_list_starts_no_process(

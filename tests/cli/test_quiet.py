@@ -11,7 +11,7 @@ from deadheat.measure.world import World
 from tests.campaign.fake_world import FakeWorld
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import BRIEF
-from tests.host.test_quietness import BusyHost
+from tests.host.test_machine import BusyHost
 
 
 def world_on(host: BusyHost, folder: Path) -> World:

@@ -5,6 +5,7 @@ The bundles are two stored races of the same 24 servers, as if each pair of host
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ def test_combines_the_pairs_with_their_speeds(finished: tuple[Path, ClusterRecor
     shown = text(combined)
     assert "on every pair: go-gin, node-http, and the controls" in shown
     assert "server 0.20 %, load 0.30 %" in shown
-    parts = document(combined)
+    parts: Any = document(combined)
     assert parts["levels"][0]["speeds"]["2"]["low"] > 0.5
     assert len(parts["levels"][0]["ranking"]) == len(level.ranking.rows)
 

@@ -1,4 +1,4 @@
-"""How the agent keeps idle CPUs awake."""
+"""CPUs: how the agent keeps idle ones awake, and where compilers run."""
 
 import os
 import struct
@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.host.agent import kernel
 from deadheat.host.agent.fingerprint import QOS_DEVICE, IdleCpus
 from deadheat.host.local import LocalHost
+from tests.host.support import eventually, log, python
 
 
 def machine(
@@ -94,3 +96,78 @@ def test_the_kernel_holds_idle_cpus_to_what_the_fingerprint_says() -> None:
             pytest.skip("this kernel has no driver for idle CPUs")
         with QOS_DEVICE.open("rb") as device:  # the strictest latency that any program asks for
             assert struct.unpack("i", device.read(4))[0] <= held_us
+
+
+TASKS = {
+    "7": {"comm": "C2 CompilerThre\n", "schedstat": "2000000000 3000000000 9\n"},
+    "8": {"comm": "C1 CompilerThre\n", "schedstat": "500000000 0 2\n"},
+    "9": {"comm": "http-nio-8080-e\n", "schedstat": "9000000000 0 2\n"},
+}
+STAT = "8 (C1 CompilerThre) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 5 0 0\n"
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, tasks: dict[str, dict[str, str]]) -> None:
+    def read(path: str | Path) -> str | None:
+        _, _, _, _, task, name = str(path).split("/")
+        return tasks[task].get(name)
+
+    monkeypatch.setattr(kernel, "read_text", read)
+    monkeypatch.setattr(kernel, "numbered", lambda _: [int(task) for task in tasks])
+
+
+def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spring Boot's 200 threads on one CPU: it was measured at 9,000/s, and reached 33,000."""
+    pretend(monkeypatch, TASKS)
+    assert kernel.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
+    pretend(monkeypatch, {"9": TASKS["9"]})
+    assert kernel.compiler_busy_s([1]) is None
+
+
+@pytest.mark.parametrize("waits", [{}, {"schedstat": "0 0 0\n"}], ids=["no file", "zeros"])
+def test_a_kernel_that_counts_no_waits_gives_cpu_time(
+    waits: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = kernel.TICKS_PER_S
+    stat = STAT.format(user=2 * ticks, system=ticks)
+    pretend(monkeypatch, {"8": {"comm": "C1 CompilerThre\n", "stat": stat, **waits}})
+    assert kernel.compiler_busy_s([1]) == pytest.approx(3.0)
+
+
+def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, TASKS)
+    placed: list[tuple[int, set[int]]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *call: placed.append(call))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    kernel.place_compiler([1], None)
+    kernel.place_compiler([1], [0])
+    assert placed == [(7, {0, 1}), (8, {0, 1}), (7, {0}), (8, {0})]
+
+
+def test_a_compiler_thread_that_ends_meanwhile_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, TASKS)
+    placed: list[int] = []
+
+    def place(thread: int, cpus: set[int]) -> None:
+        if thread == 7:
+            raise ProcessLookupError
+        placed.append(thread)
+
+    monkeypatch.setattr(os, "sched_setaffinity", place)
+    kernel.place_compiler([1], [0])
+    assert placed == [8]
+
+
+COMPILES = "import time; open('/proc/self/comm', 'w').write('C2 CompilerThread0'); time.sleep(60)"
+
+
+def test_compiler_thread_of_a_real_process_moves(host: LocalHost, tmp_path: Path) -> None:
+    allowed = host.fingerprint().cpu.allowed
+    process = host.start(python(COMPILES, cpus=tuple(allowed[:1])), log(tmp_path))
+    eventually(lambda: host.compiler_busy_s(process) is not None)
+    ((pid, _),) = host.members(process)
+    host.place_compiler(process, None)
+    assert os.sched_getaffinity(pid) == set(allowed)
+    host.place_compiler(process, allowed[:1])
+    assert os.sched_getaffinity(pid) == set(allowed[:1])

@@ -2,16 +2,26 @@ import getpass
 import json
 import os
 import socket
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from deadheat.host import ProcessSpec
+import pytest
+
+from deadheat.host import ProcessSpec, Sample
 from deadheat.host.agent.program import Json
+from deadheat.host.agent.quota import above, quota_of, throttled
 from deadheat.host.agent.samples import Watch, cpu_khz
 from deadheat.host.agent.tree import Tree
 from deadheat.host.agent_host import sample_from
+from deadheat.host.cpu_time import READING_S, busy_khz, read_quietness
+from deadheat.host.doctor import Machine, cpu_quota
+from deadheat.host.fake import FakeHost
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
+from tests.host.test_doctor import machine as made_machine
 
 
 def test_a_watch_has_a_sample_at_both_ends(host: LocalHost) -> None:
@@ -114,3 +124,111 @@ def leaves(value: object) -> list[object]:
     if isinstance(value, list):
         return [leaf for item in value for leaf in leaves(item)]
     return [value]
+
+
+def watched(*readings: tuple[int, int]) -> list[Sample]:
+    """Samples of CPU 0, 0.25 s apart, from its busy ticks since the last sample and its clock."""
+    samples = []
+    busy = 0
+    for number, (ticks, khz) in enumerate(readings):
+        busy += ticks
+        at_s = 0.25 * number
+        samples.append(Sample(at_s, {0: (busy, *(0,) * 7)}, {0: khz}, {}, {}, None, 0))
+    return samples
+
+
+def test_leaves_out_the_first_and_last_sample() -> None:
+    assert busy_khz(watched((0, 800), (25, 3000), (25, 2900), (25, 900)), [0]) == [3000, 2900]
+    assert busy_khz(watched((0, 800), (25, 900)), [0]) == []
+
+
+def test_leaves_out_the_clock_of_an_idle_cpu() -> None:
+    assert busy_khz(watched((0, 800), (12, 1200), (13, 3000), (0, 800)), [0]) == [3000]
+
+
+def test_is_empty_for_other_cpus_and_for_machines_without_a_clock() -> None:
+    samples = watched((0, 800), (25, 3000), (0, 800))
+    assert busy_khz(samples, [1]) == []
+    without_clock = [Sample(s.at_s, s.cpu_ticks, {}, {}, {}, None, 0) for s in samples]
+    assert busy_khz(without_clock, [0]) == []
+
+
+class BusyHost(FakeHost):
+    """Other processes use `others` of each CPU's time until `until_s`."""
+
+    def __init__(self, others: float = 0.0, steal: float = 0.0, until_s: float = 1e9) -> None:
+        super().__init__()
+        self.others, self.steal, self.until_s = others, steal, until_s
+
+    def sample(self, at_s: float, processes: Sequence[str]) -> Sample:
+        ticks = 100 * min(at_s, self.until_s)
+        row = (int(self.others * ticks), 0, 0, 0, 0, 0, 0, int(self.steal * ticks))
+        return replace(super().sample(at_s, processes), cpu_ticks={0: row, 1: row})
+
+
+def test_an_idle_machine_is_quiet() -> None:
+    reading = read_quietness(FakeHost(), (0, 1))
+    assert reading is not None
+    assert not reading.busy
+    assert str(reading).startswith("the machine is quiet: other processes use 0 % of these CPUs")
+
+
+@pytest.mark.parametrize(("others", "steal"), [(0.3, 0.0), (0.0, 0.1)])
+def test_a_machine_whose_cpus_others_use_is_busy(others: float, steal: float) -> None:
+    reading = read_quietness(BusyHost(others, steal), (0, 1))
+    assert reading is not None
+    assert reading.busy
+    assert reading.others_share == pytest.approx(others, abs=0.02)
+    assert reading.steal_share == pytest.approx(steal, abs=0.02)
+
+
+def test_a_reading_takes_about_a_second() -> None:
+    host = FakeHost()
+    read_quietness(host, (0,))
+    assert host.now_s() == READING_S
+
+
+def test_cpus_that_the_machine_does_not_show_have_no_reading() -> None:
+    assert read_quietness(FakeHost(), (7,)) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"cpu.max": "20000 100000"}, 0.2),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu.cfs_quota_us": "150000", "cpu.cfs_period_us": "100000"}, 1.5),
+        ({"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}, None),
+        ({"cpu.max": "nonsense"}, None),
+        ({}, None),
+    ],
+)
+def test_reads_the_quota_of_both_kinds_of_cgroups(
+    files: dict[str, str], quota: float | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text + "\n")
+    assert quota_of(tmp_path) == quota
+
+
+def test_a_container_sees_only_some_parents(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    assert above(tmp_path, "/a/b") == [tmp_path / "a", tmp_path]
+    assert above(tmp_path, "/") == [tmp_path]
+
+
+def test_counts_what_a_quota_stopped(tmp_path: Path) -> None:
+    (tmp_path / "cpu.stat").write_text("nr_periods 10\nnr_throttled 7\n")
+    assert throttled([tmp_path]) == 7
+    assert throttled([]) is None
+
+
+def test_bug_doctor_did_not_see_a_quota() -> None:
+    machine = made_machine()
+    assert cpu_quota(machine) is None
+    limited = machine.fingerprint.model_copy(update={"cpu_quota": 0.2})
+    finding = cpu_quota(Machine(limited, machine.samples))
+    assert finding is not None
+    assert (finding.level, finding.reading) == ("bad", "0.2 CPUs in each period")
+    assert "cpu_quota" not in machine.fingerprint.to_json()  # as stored bundles have it
+    assert Fingerprint.model_validate(limited.to_json()).cpu_quota == 0.2

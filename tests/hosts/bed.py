@@ -21,9 +21,14 @@ SSHD = "/usr/sbin/sshd"
 SECOND_LOAD = "192.168.12.12"
 PORT = 2222
 LOAD_MTU_BYTES = 1400  # the two sides differ, so that a test sees which one was read
+# A link counts as lost after half of the usual time, because tests wait for that.
+LOST_SOON = (
+    "from deadheat.host import ssh; ssh.HEARTBEAT_S, ssh.SILENCE_S = 1.0, 5.0; "
+    "ssh.OPTIONS |= {'ServerAliveInterval': '1', 'ServerAliveCountMax': '4'}; "
+)
 # How quiet the machines are changes no test: they are watched for a moment.
 MAIN = (
-    "from deadheat.host import cpu_time; cpu_time.READING_S = 0.1; "
+    f"{LOST_SOON}from deadheat.host import cpu_time; cpu_time.READING_S = 0.1; "
     "from deadheat.cli import main; main()"
 )
 MARK = "DEADHEAT_BED"  # every process on the server host inherits it

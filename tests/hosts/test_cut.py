@@ -13,7 +13,7 @@ from tests.host.support import eventually
 from tests.hosts.bed import Bed
 from tests.hosts.greeting import started, summaries
 
-MOMENT_S = 3.0  # less than ssh and the agent bear
+MOMENT_S = 1.5  # less than ssh and the agent bear
 BACK_S = 60.0  # for the run to go on
 
 

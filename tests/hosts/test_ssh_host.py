@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.host.support import eventually
-from tests.hosts.bed import PORT, Bed, sshd
+from tests.hosts.bed import LOST_SOON, PORT, Bed, sshd
 
-CONNECT = "from deadheat.host.ssh import SshHost\nimport sys\n"
+CONNECT = f"{LOST_SOON}\nfrom deadheat.host.ssh import SshHost\nimport sys\n"
 SAY_ERROR = """
 from deadheat.errors import DeadheatError
 for target in sys.argv[1:]:

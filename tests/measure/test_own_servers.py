@@ -1,16 +1,23 @@
 """The user's own servers: a command, and URLs of running servers."""
 
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deadheat.build.builder import Built
+from deadheat.catalog import selection
 from deadheat.errors import DeadheatError
-from deadheat.measure.contender import Contender
+from deadheat.load import Engine
+from deadheat.measure.contender import NULL_SERVER, Contender, contender_from, controls
 from deadheat.measure.lifecycle import Instance
-from deadheat.measure.own_servers import OwnRequest, OwnServers
+from deadheat.measure.own_servers import OwnRequest, OwnServers, parsed_url
+from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, load_protocol
+from tests.build.made import MANIFEST, made_server
 
 PROTOCOL = AloneProtocol.model_validate(
     {
@@ -106,3 +113,62 @@ def test_rejects_a_request_or_name_that_fits_no_server(own: OwnServers, symptom:
     with pytest.raises(DeadheatError) as caught:
         own.with_workload(PROTOCOL)
     assert str(caught.value).startswith(symptom)
+
+
+def test_fills_all_placeholders_except_the_port(tmp_path: Path) -> None:
+    manifest = MANIFEST.replace('"{{host}}:{{port}}"', '"{{build}}/app", "{{port}}", "{{workers}}"')
+    manifest += 'env = {{ THREADS = "{{threads}}", LISTEN = "{{host}}:{{port}}" }}\nthreads = 3\n'
+    manifest += 'stop_signal = "SIGINT"\nstop_s = 2\n'
+    server = made_server(tmp_path, manifest=manifest)
+    built = Built(server, "key", tmp_path / "build", "", 0.0, {}, {}, cached=True)
+    contender = contender_from(selection(server, workers=4), built)
+    assert contender.name == "made:w4"
+    assert contender.role == "contender"
+    assert contender.command_at(80) == ("made", f"{tmp_path}/build/app", "80", "4")
+    assert contender.env_at(80) == {"THREADS": "3", "LISTEN": "127.0.0.1:80"}
+    assert contender.cwd == str(tmp_path / "build")
+    assert (contender.workers, contender.threads, contender.ready_s) == (4, 3, 5)
+    assert (contender.stop_signal, contender.stop_s) == ("SIGINT", 2)
+
+
+def test_controls_are_a_null_server_and_a_reference() -> None:
+    null, reference = controls(Engine("deadheat-load"))
+    assert null.name == NULL_SERVER
+    assert null.command_at(80)[-4:] == ("--null-server", "80", "--null-work", "0")
+    assert int(reference.command_at(80)[-1]) > 0
+    assert {null.role, reference.role} == {"control"}
+
+
+CASES = json.loads((Path(__file__).parents[1] / "url_cases.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case["url"]))
+def test_a_url_is_what_the_engine_takes_it_for(case: dict[str, Any]) -> None:
+    if "error" in case:
+        with pytest.raises(ValueError, match=case["error"]) as caught:
+            ServerUrl.parse(case["url"])
+        assert "secret" not in str(caught.value)
+        return
+    if "socket" in case:  # the engine alone loads it
+        with pytest.raises(ValueError, match="a Unix socket"):
+            ServerUrl.parse(case["url"])
+        return
+    url = ServerUrl.parse(case["url"])
+    assert (url.host, url.port, url.target) == (case["host"], case["port"], case["target"])
+
+
+def test_bug_two_urls_that_differ_in_their_query_were_one_server() -> None:
+    names = {ServerUrl.parse(f"http://127.0.0.1:80/e{end}").name for end in ("", "/", "?a", "?b")}
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "error" in c], ids=lambda c: repr(c["url"]))
+def test_an_error_of_the_command_line_shows_no_password(case: dict[str, Any]) -> None:
+    with pytest.raises(DeadheatError) as caught:
+        parsed_url(case["url"])
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_two_spellings_of_one_address_are_one_server() -> None:
+    names = {ServerUrl.parse(f"http://{text}").name for text in ("A:80/", "a", "a:", "a:080#b")}
+    assert names == {"a:80"}

@@ -57,6 +57,22 @@ def test_server_that_never_answers_has_empty_windows() -> None:
     assert counts == [0, 0]
 
 
+def test_bug_a_handler_that_waits_400_ms_never_became_steady() -> None:
+    """100 connections in step: a burst of answers each 400 ms, and empty windows between them."""
+    bursts_s = (0.4, 0.8, 1.2)  # the last one in the drain
+    ends_s = [*(round(0.01 * number, 2) for number in range(1, 101)), 1.2]
+    series = [
+        {"at_s": end_s, "ok": 100, "service_us_mean": 400_000.0}
+        if end_s in bursts_s
+        else {"at_s": end_s, "ok": 0, "service_us_mean": None}
+        for end_s in ends_s
+    ]
+    load = {"series": series, "elapsed_s": 1.0, "requests_ok": 300}
+    counts, seconds = windows_of(evidence(load).result, 0.05)
+    rates = [count / length for count, length in zip(counts, seconds, strict=True)]
+    assert rates == pytest.approx([250] * len(rates))
+
+
 def test_compiler_may_use_other_cpus_only_during_warm_up(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, jvm=3000, native=2900)
     fake.servers["jvm"] = FakeServer(answer=greet, compiler_busy=0.01)

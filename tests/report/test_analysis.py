@@ -195,7 +195,7 @@ def test_a_bound_of_0_0_percent_is_not_printed(
     view = load_view(run.store, run.run_id)
     analysis = analyze(view)
     fast = next(contender for contender in view.contenders if contender.name == "fast")
-    analysis.main.kept["at_least"] = (AtLeast(fast, ("slow",), ratio_low),)
+    analysis.main.kept.once("at_least", lambda: (AtLeast(fast, ("slow",), ratio_low),))
     (text,) = [each.text for each in conclusions(view, analysis) if each.topic == "lower bound"]
     assert text.startswith(sentence)
     all_points = points(view, analysis, Source.stored(view))

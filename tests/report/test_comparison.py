@@ -1,22 +1,36 @@
-"""Two runs or two contenders compared, and numbers beside each other that agree."""
+"""Two runs or two contenders compared, and verdicts on a change."""
 
 import json
 import math
 import random
 import re
+import shlex
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import differences, two_contenders, two_runs
 from deadheat.report.findings.conclusion import difference
-from deadheat.report.formats.regression import _interval
+from deadheat.report.formats.regression import (
+    Regression,
+    _interval,
+    comment,
+    junit,
+    regressions,
+    sentence,
+    worst,
+)
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
+from deadheat.stats.ranking.change import Outcome
 from deadheat.stats.ranking.ratio import RatioInterval
+from deadheat.store import Gate
 from deadheat.store.slices import StoredSlice
 from tests.report.made import SETTLE, MadeRun, made_run
 
@@ -38,11 +52,11 @@ def test_finds_the_contender_whose_rate_changed(first: MadeRun) -> None:
     before = raced(first, RATES)
     after = raced(MadeRun(first.store), RATES | {"beta": 12000})
     lines, data = two_runs(before, after)
-    changes = data["levels"]["100"]["changes"]
-    assert changes["beta"]["low"] > 1
-    assert changes["beta"]["ratio"] == pytest.approx(2, rel=0.1)
+    changes = data.levels["100"].changes
+    assert changes["beta"].low > 1
+    assert changes["beta"].ratio == pytest.approx(2, rel=0.1)
     for name in ("alpha", "gamma"):
-        assert changes[name]["low"] < 1 < changes[name]["high"]
+        assert changes[name].low < 1 < changes[name].high
     assert any(line.strip().startswith("rank agreement  tau-b 0.333") for line in lines)
     assert lines[-1] == "no difference in the stored setup"
 
@@ -92,11 +106,11 @@ def test_compares_contenders_of_races_in_slices_beside_the_others(tmp_path: Path
     slower = {"alpha": 4500, "beta": 4500, "gamma": 1500}  # a slower machine, and a faster beta
     after = sliced(MadeRun(run.store, protocol=protocol), slower, seed=2)
     lines, data = two_runs(before, after)
-    beside = data["levels"]["100"]["changes_beside_the_others"]
+    beside = data.levels["100"].changes_beside_the_others
     assert set(beside) == {"alpha", "beta", "gamma"}
-    assert beside["beta"]["low"] > 1
-    assert beside["beta"]["ratio"] == pytest.approx(1.5, rel=0.02)
-    assert beside["alpha"]["ratio"] == pytest.approx(1.5**-0.5, rel=0.02)
+    assert beside["beta"].low > 1
+    assert beside["beta"].ratio == pytest.approx(1.5, rel=0.02)
+    assert beside["alpha"].ratio == pytest.approx(1.5**-0.5, rel=0.02)
     assert any(line.endswith("ratio  beside the others [95 %]") for line in lines)
     (row,) = (line.split() for line in lines if line.startswith("  beta"))
     assert float(row[3]) == pytest.approx(0.75, rel=0.02)
@@ -126,8 +140,9 @@ def test_lists_differences_in_setup(first: MadeRun) -> None:
 def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
     lines, data = two_contenders(view, "gamma", "alpha")
-    pair = data["levels"]["100"]
-    assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
+    pair = data["100"]
+    assert pair is not None
+    assert (pair.faster, pair.slower, pair.verdict) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
                for line in lines)  # fmt: skip
 
@@ -223,3 +238,76 @@ def test_rates_of_two_runs_agree_with_their_ratio(tmp_path: Path) -> None:
     for _, before, after, ratio, *_ in rows:
         shown = float(after.replace(",", "")) / float(before.replace(",", ""))
         assert shown == pytest.approx(float(ratio), rel=0.002)
+
+
+def regressed(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
+    run = made_run(folder / "runs.sqlite")
+    run.race({"base-1": base, "head-2": head}, blocks=blocks)
+    run.end()
+    return load_view(run.store, run.run_id)
+
+
+def regressions_in(view: RunView) -> list[Regression]:
+    return regressions(view, analyze(view), "base-1", "head-2")
+
+
+def test_a_slower_head_fails(tmp_path: Path) -> None:
+    view = regressed(tmp_path, 9000, 6000)
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.FAIL
+    assert regression.low < 6 / 9 < regression.high < 1
+    assert "slower [" in sentence(regression)
+    assert comment(view, [regression]).startswith("### deadheat: FAIL\n")
+    suite = ElementTree.fromstring(junit(view, [regression]))
+    (failure,) = suite.findall("testcase/failure")
+    assert failure.get("message") == regression.why
+
+
+def test_a_faster_head_passes(tmp_path: Path) -> None:
+    view = regressed(tmp_path, 6000, 9000)
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.PASS
+    assert 1 < regression.low < 9 / 6 < regression.high
+    suite = ElementTree.fromstring(junit(view, [regression]))
+    assert (suite.get("failures"), suite.get("skipped"), suite.get("tests")) == ("0", "0", "1")
+
+
+def test_too_little_data_is_inconclusive(tmp_path: Path) -> None:
+    view = regressed(tmp_path, 9000, 9000, blocks=1)
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.INCONCLUSIVE
+    assert ElementTree.fromstring(junit(view, [regression])).get("skipped") == "1"
+    assert regression.to_json()["minimum_detectable_effect"] is None
+    assert "| – |" in comment(view, [regression])
+
+
+def test_the_worst_level_decides(tmp_path: Path) -> None:
+    (good,) = regressions_in(regressed(tmp_path / "a", 6000, 9000))
+    (bad,) = regressions_in(regressed(tmp_path / "b", 9000, 6000))
+    assert worst([good, bad]) is Outcome.FAIL
+    assert worst([good]) is Outcome.PASS
+    assert worst([]) is Outcome.INCONCLUSIVE
+
+
+def test_an_inconclusive_verdict_quotes_the_command_with_a_longer_budget(tmp_path: Path) -> None:
+    view = regressed(tmp_path, 9000, 9000, blocks=1)
+    words = ("deadheat", "regress", "--base", "v1 rc", "--budget", "1m", "--", "./s", "{port}")
+    (regression,) = regressions_in(replace(view, command=words))
+    assert regression.fix is not None
+    _, _, command = regression.fix.partition(": ")
+    changed = shlex.split(command)
+    assert changed[:5] == list(words[:5])
+    assert changed[6:] == list(words[6:])
+    assert int(changed[5].removesuffix("m")) >= 1
+    assert f"fix: a longer run: {command}" in sentence(regression)
+    assert f"`{shlex.join(words)}`" in comment(replace(view, command=words), [regression])
+
+
+def test_a_level_without_valid_trials_names_the_check_that_failed(run: MadeRun) -> None:
+    busy = Gate("neighbor", False, 0.5, 0.05, "share", "end other processes")
+    rates = {"base-1": 9000.0, "head-2": 9000.0}
+    run.race(rates, blocks=3, gates_of={"base-1": [busy], "head-2": [busy]})
+    run.end()
+    (regression,) = regressions_in(load_view(run.store, run.run_id))
+    assert regression.outcome is Outcome.INCONCLUSIVE
+    assert regression.fix == "check neighbor failed in 18 of 18 trials: end other processes"

@@ -99,7 +99,7 @@ def test_refuses_to_compare_memory_of_another_meaning(tmp_path: Path, before: st
     ]
     first, second = (load_view(run.store, run.run_id) for run in runs)
     lines, document = two_runs(first, second)
-    assert {each["figure"] for each in document["footprint"]} == {"start, s"}
+    assert {each.figure for each in document.footprint} == {"start, s"}
     assert any(line.strip().startswith("memory is not compared") for line in lines)
 
 

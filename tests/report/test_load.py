@@ -10,6 +10,7 @@ from deadheat.host.doctor import host_key
 from deadheat.report.model import evidence as published
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
+from deadheat.store.json_columns import StoredClaim
 from tests.report.made import FINGERPRINT, QUICK, MadeRun, failed, histogram, made_run
 
 TABLE = """row,connections,rate_per_s,precision,source
@@ -157,8 +158,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_level_has_its_own_rank() -> None:
-    stored = {"protocol": "made-2018", "row": "Go, gin", "differs": ["newer"]}
-    (row,) = published.published_rows({"published": [stored]})
+    stored = StoredClaim(protocol="made-2018", row="Go, gin", differs=("newer",))
+    (row,) = published.published_rows([stored])
     assert row.setting == "default"
     assert [(rate.connections, rate.rank, rate.rows) for rate in row.rates] == [
         (10, 1, 1),
@@ -167,9 +168,9 @@ def test_each_level_has_its_own_rank() -> None:
 
 
 def test_leaves_out_a_row_without_published_figures() -> None:
-    rows = [
-        {"protocol": "made-2018", "row": "Go, chi"},
-        {"protocol": "unknown-1999", "row": "Go, gin"},
+    claims = [
+        StoredClaim(protocol="made-2018", row="Go, chi"),
+        StoredClaim(protocol="unknown-1999", row="Go, gin"),
     ]
-    assert published.published_rows({"published": rows}) == ()
-    assert published.published_rows({}) == ()
+    assert published.published_rows(claims) == ()
+    assert published.published_rows([]) == ()

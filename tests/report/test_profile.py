@@ -143,16 +143,18 @@ def test_two_contenders_are_compared_on_each_workload(view: RunView) -> None:
     lines, data = two_contenders(view, "a", "e")
     assert "at route, 100 connections" not in lines
     assert "without the workload route: e" in lines
-    assert list(data["levels"]) == ["100", "wait, 100"]
+    assert list(data) == ["100", "wait, 100"]
 
 
 def test_runs_are_compared_on_the_workloads_of_both(view: RunView, tmp_path: Path) -> None:
     other = made_run(tmp_path / "other.sqlite")
     other.race(RATES["hello"])
     lines, data = two_runs(view, load_view(other.store, other.end()))
-    assert list(data["levels"]) == ["100"]
+    assert list(data.levels) == ["100"]
     assert "not compared, because one run alone measured it: the workload wait" in lines
-    assert not math.isnan(data["levels"]["100"]["agreement"]["tau_b"])
+    agreement = data.levels["100"].agreement
+    assert agreement is not None
+    assert not math.isnan(agreement.tau_b)
 
 
 def test_the_warm_up_of_a_view_is_that_on_its_workload(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
-"""Listing stored runs, and finding the one that is meant."""
+"""Listing stored runs, finding the one that is meant, and `deadheat report`."""
 
-import json
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from deadheat.errors import StoreError
+from deadheat.cli import cli
+from deadheat.errors import DeadheatError, StoreError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.heading import heading
 from deadheat.report.model.load import load_view
@@ -39,7 +41,7 @@ def store(tmp_path: Path) -> Store:
             seed=1,
             deadheat_version="0",
             generator_version="0",
-            writer=json.dumps(Writer.this_process().to_json()),
+            writer=Writer.this_process().to_text(),
             conclusion="{}",
         )
     return store
@@ -152,3 +154,49 @@ def test_bug_an_empty_run_was_the_last_run_if_there_was_no_other(run: MadeRun) -
     assert "no run with a valid trial" in str(raised.value)
     assert raised.value.hint is not None
     assert f"deadheat report {run_argument(run_id, run.store.path)}`" in raised.value.hint
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> MadeRun:
+    made = made_run(tmp_path / "runs.sqlite")
+    made.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    made.end()
+    return made
+
+
+def invoke(run: MadeRun, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["report", *args, "--store", str(run.store.path)])
+
+
+def test_shows_the_last_run_without_color_codes(reported: MadeRun) -> None:
+    result = invoke(reported)
+    assert result.exit_code == 0
+    assert f"deadheat report {reported.run_id[-4:]} --store" in result.output
+    assert "\x1b" not in result.output
+
+
+@pytest.mark.parametrize(("format_", "begins"), [("md", "# "), ("json", "{"), ("csv", "run,")])
+def test_other_formats_are_whole_files(
+    reported: MadeRun, tmp_path: Path, format_: str, begins: str
+) -> None:
+    printed = invoke(reported, reported.run_id[:-1], "--format", format_).output
+    assert printed.startswith(begins)
+    target = tmp_path / "out"
+    assert invoke(reported, "--format", format_, "-o", str(target)).output == ""
+    assert target.read_text(encoding="utf-8") == printed
+
+
+def test_an_output_that_cannot_be_written_names_the_flag(reported: MadeRun, tmp_path: Path) -> None:
+    error = invoke(reported, "-o", str(tmp_path / "no" / "folder")).exception
+    assert isinstance(error, DeadheatError)
+    assert str(error).startswith("--output")
+
+
+def test_a_run_is_reported_while_a_writer_holds_the_store(reported: MadeRun) -> None:
+    writer = sqlite3.connect(reported.store.path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        assert invoke(reported).exit_code == 0
+    finally:
+        writer.execute("ROLLBACK")
+        writer.close()

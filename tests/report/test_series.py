@@ -17,7 +17,6 @@ from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
 from deadheat.report.model.series import WINDOWS_MAX, Overall, series
 from tests.report.made import SETTLE, MadeRun, made_run
 
-USED = {"cpu_s": 1.0, "memory_bytes": 100}
 TRIALS = SERIES_TRIALS_MAX + 40
 LOAD = [{"at_s": 0.1 * i, "ok": 100} for i in range(1, 6)]
 

@@ -1,13 +1,19 @@
-"""The report on a terminal."""
+"""The report on a terminal and as Markdown, also where an encoding lacks some signs."""
 
 import io
+import itertools
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from deadheat.console import fit
 from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.markdown import code, escape, write
 from deadheat.report.formats.terminal import show
 from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
@@ -134,3 +140,103 @@ def test_details_are_behind_verbose(run: MadeRun) -> None:
     assert "Conclusion" not in shown(run)
     assert shown(run, verbose=True).startswith(shown(run))
     assert "Conclusion" in shown(run, verbose=True)
+
+
+def written(run: MadeRun) -> str:
+    view = load_view(run.store, run.run_id)
+    return write(view, analyze(view))
+
+
+def test_every_row_of_a_table_has_as_many_cells(run: MadeRun) -> None:
+    run.race({"a|b": 9000, "c\nd": 3000, "e`f": 2000})
+    run.contender("gone", fault="a | b\nc", version="1|2")
+    tables = written(run).split("\n\n")
+    for table in tables:
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({row.replace("\\|", "").count("|") for row in rows}) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("<img src=x>", "&lt;img src=x&gt;"),
+        ("[a](b)", "\\[a\\](b)"),
+        ("*a*_b_", "\\*a\\*\\_b\\_"),
+        ("a|b", "a\\|b"),
+        ("`a`", "\\`a\\`"),
+    ],
+)
+def test_markdown_escapes_hostile_names(run: MadeRun, name: str, kept: str) -> None:
+    run.race({name: 9000, "beta": 9000})
+    run.trial(name, 1.0, gates=failed())
+    text = written(run)
+    assert kept in text
+    assert name not in text.replace(kept, "")
+
+
+def test_code_spans_can_contain_backticks() -> None:
+    assert code("a") == "`a`"
+    assert code("a``b") == "``` a``b ```"
+
+
+def test_escape_keeps_ordinary_names() -> None:
+    assert escape("go-net-http 1.26.4 (amd64)") == "go-net-http 1.26.4 (amd64)"
+
+
+def test_keeps_text_that_fits() -> None:
+    assert fit("╭ 1–2 µs 大", "utf-8") == "╭ 1–2 µs 大"
+    assert fit("12 µs", "latin-1") == "12 µs"
+
+
+def test_replaces_signs_that_do_not_fit() -> None:
+    assert fit("╭│╰ 1–2 µs … ∞ 大", "ascii") == "/|\\ 1-2 us ... inf \\u5927"
+
+
+FORMATS = ("terminal", "md", "csv", "json", "--list")
+ENCODINGS = ("latin-1", "cp437", "ascii")  # click replaces an output that begins as ASCII
+EACH_FORMAT = """
+import sys
+from deadheat.cli import main
+
+store, formats, encodings = sys.argv[1], sys.argv[2].split(), sys.argv[3].split()
+for encoding in encodings:
+    sys.stdout.reconfigure(encoding=encoding, errors="strict")
+    for format_name in formats:
+        asked = [format_name] if format_name == "--list" else ["--format", format_name]
+        sys.argv = ["deadheat", "report", *asked, "--store", store]
+        try:
+            main()
+        except SystemExit as end:
+            if end.code:
+                raise
+        sys.stdout.flush()
+        sys.stdout.buffer.write(bytes(1))
+"""
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+    run = made_run(tmp_path_factory.mktemp("encoding") / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 9000, "大": 3000}, blocks=4)
+    run.end()
+    return run
+
+
+def test_no_output_is_too_poor_for_a_report(stored: MadeRun) -> None:
+    shown = subprocess.run(
+        [
+            *(sys.executable, "-c", EACH_FORMAT, str(stored.store.path)),
+            *(" ".join(FORMATS), " ".join(ENCODINGS)),
+        ],
+        capture_output=True,
+        check=True,
+    )
+    *written, rest = shown.stdout.split(bytes(1))
+    assert rest == b""
+    cases = itertools.product(ENCODINGS, FORMATS)
+    for (encoding, format_name), output in zip(cases, written, strict=True):
+        text = output.decode("utf-8" if format_name in ("md", "csv") else encoding)
+        assert stored.run_id[-4:] in text, (encoding, format_name)
+        if format_name == "terminal":
+            assert re.search(r"/ +(alpha|beta)", text)
+            assert "\\u5927" in text

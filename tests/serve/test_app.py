@@ -1,6 +1,7 @@
 """The served pages of made-up runs."""
 
 import asyncio
+import datetime
 import json
 import logging
 import re
@@ -26,10 +27,13 @@ from deadheat.host.agent.kernel import start_ticks
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import PackedDocument, document_of, packed_document
-from deadheat.serve.servers import points
+from deadheat.serve.live import time_left
+from deadheat.serve.servers import DATES_MAX, LEFT, RIGHT, WIDTH, Mark, chart, points
 from deadheat.store import ImportedFrom, Store
+from deadheat.store.listing import run_progress
+from deadheat.workload import HELLO, Level
 from tests.host.support import eventually
-from tests.report.made import MadeRun, failed, made_run
+from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -299,3 +303,80 @@ def test_bug_a_client_that_breaks_http_in_the_middle_was_a_traceback(
         server.should_exit = True
         thread.join()
     assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
+
+
+def marks(number: int, highest_per_s: float = 9500.0) -> list[Mark]:
+    return [
+        Mark(
+            run_id=f"run-{index}",
+            started_at=datetime.datetime(2026, 1, 1) + datetime.timedelta(index // 10),
+            level=Level(HELLO, 100),
+            version=f"1.{index // 100}",
+            median_per_s=0.8 * highest_per_s,
+            slowest_per_s=0.5 * highest_per_s,
+            fastest_per_s=highest_per_s,
+        )
+        for index in range(number)
+    ]
+
+
+def labels(drawn: str) -> list[str]:
+    return re.findall(r"<text [^>]*>([^<]*)</text>", drawn)
+
+
+def positions(drawn: str) -> list[float]:
+    return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+
+
+def test_a_single_run_is_in_the_middle() -> None:
+    drawn = chart("rates", marks(1))
+    assert positions(drawn) == [(LEFT + WIDTH - RIGHT) / 2]
+    assert labels(drawn).count("2026-01-01") == 1
+
+
+def test_two_runs_are_at_the_ends() -> None:
+    assert positions(chart("rates", marks(2))) == [LEFT, WIDTH - RIGHT]
+
+
+def test_many_runs_have_few_dates_and_each_version_once() -> None:
+    drawn = chart("rates", marks(200))
+    dates = [label for label in labels(drawn) if label.startswith("2026-")]
+    assert len(positions(drawn)) == 200
+    assert 2 <= len(dates) <= DATES_MAX
+    assert len(set(dates)) == len(dates)
+    assert [label for label in labels(drawn) if label.startswith("1.")] == ["1.0", "1.1"]
+
+
+@pytest.mark.parametrize(
+    ("highest_per_s", "ticks"),
+    [
+        (9500.0, ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]),
+        (123_456.0, ["0", "25,000", "50,000", "75,000", "100,000", "125,000"]),
+        (0.7, ["0", "0.2", "0.4", "0.6", "0.8"]),
+    ],
+)
+def test_ticks_are_round_rates(highest_per_s: float, ticks: list[str]) -> None:
+    assert labels(chart("rates", marks(1, highest_per_s)))[: len(ticks)] == ticks
+
+
+def left(run: MadeRun) -> str | None:
+    return time_left(run_progress(run.store, run.run_id))
+
+
+def test_a_race_with_a_budget_ends_with_it_at_the_latest(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
+    run.contender("alpha")
+    assert left(run) is None
+    run.trial("alpha", 9000.0, at_s=60.0)
+    assert left(run) == "at most 4 min"
+    run.trial("alpha", 9000.0, at_s=301.0, block=2)
+    assert left(run) == "at most 1 s"
+
+
+def test_repetitions_take_in_proportion_to_those_done(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
+    for name in ("alpha", "beta"):
+        run.contender(name)
+    run.trial("alpha", 9000.0, at_s=1.0)
+    run.trial("beta", 9000.0, at_s=10.0)
+    assert left(run) == "about 20 s"  # 2 of 6 trials took 10 s

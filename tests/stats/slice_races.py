@@ -15,7 +15,6 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.model.slices import SliceArrays
 
 SLICE_PERIOD_S = 0.075  # 60 ms and what is lost beside it
-PauseKinds = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
+from deadheat.stats.ranking.change import Change, Outcome, asking_slower
 from deadheat.stats.ranking.decision import (
     MOST_BLOCKS,
     Verdict,
@@ -17,6 +18,7 @@ from deadheat.stats.ranking.decision import (
     outlook_of,
 )
 from deadheat.stats.ranking.pairs import PairFits, detectable_ratio, fit_pairs
+from deadheat.stats.ranking.ranks import rank
 from deadheat.stats.ranking.ratio import Ratios
 from tests.stats.races import Noise
 
@@ -149,3 +151,31 @@ def test_effort_decides_most_races() -> None:
 def test_no_interval_gives_no_effort() -> None:
     fits = fit_pairs(Noise().rates(np.random.default_rng(43), [0.0, 0.0], invocations=1))
     assert effort(Ratios(fits, ErrorLevel()), 0, 1, margin=0.03) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.98, 1.05, Outcome.PASS),
+        (1.01, 1.05, Outcome.PASS),
+        (0.975, 0.99, Outcome.PASS),  # slower, and by less than the margin
+        (0.90, 0.99, Outcome.FAIL),
+        (0.90, 1.01, Outcome.INCONCLUSIVE),
+        (0.0, math.inf, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_the_interval_decides_the_verdict(low: float, high: float, outcome: Outcome) -> None:
+    assert Change(1.0, low, high).judge(margin=0.03) is outcome
+
+
+def test_a_verdict_takes_as_long_as_it_takes_to_detect_the_margin() -> None:
+    """Whatever the present difference is: one time for one question."""
+    rates = Noise().rates(np.random.default_rng(1), [0.0, 0.0], invocations=3, blocks=4)
+    needed = set()
+    for change in (0.98, 1.0, 1.02):
+        ranking = rank(rates * [1.0, change], ["base", "head"], margin=0.03)
+        (pair,) = asking_slower(ranking, "base", 0.03).pairs
+        assert pair.effort is not None
+        needed.add(pair.effort.extra_blocks)
+    assert len(needed) == 1
+    assert needed.pop() > 0

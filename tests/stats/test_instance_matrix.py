@@ -1,4 +1,4 @@
-"""Block elimination over fronts: against dense linear algebra, and the model against its past."""
+"""Instances: block elimination over fronts, and variances that learn from each other."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from deadheat.stats.model.instance_matrix import InstanceMatrix, fronts
+from deadheat.stats.model.variances import inverse_trigamma, learn_variances, moderate
 from tests.stats import golden_model
 
 GOLDEN = Path(__file__).parent / "data" / "slice_model.json"
@@ -74,3 +76,107 @@ def assert_near(actual: dict[str, Any], expected: dict[str, Any], where: str) ->
         else:
             near = np.allclose(value, expected[key], rtol=1e-9, atol=1e-11, equal_nan=True)
             assert near, (where, key)
+
+
+def test_alike_contenders_lend_each_other_degrees() -> None:
+    degrees = np.full(12, 3.0)
+    variances = np.random.default_rng(1).chisquare(3, 12) / 3
+    learned, known = learn_variances(variances, degrees)
+    assert np.all(known > 4)
+    assert np.std(np.log(learned)) < np.std(np.log(variances))
+
+
+def test_unlike_contenders_lend_less() -> None:
+    degrees = np.full(12, 3.0)
+    draws = np.random.default_rng(1).chisquare(3, 12) / 3
+    alike = learn_variances(draws, degrees)[1]
+    unlike = learn_variances(draws * np.geomspace(0.01, 100, 12), degrees)[1]
+    assert np.median(unlike) < np.median(alike)
+
+
+def test_no_contender_is_lent_the_calm_of_the_others() -> None:
+    variances = np.array([1.0, 1.2, 0.8, 1.1, 50.0])
+    learned, _ = learn_variances(variances, np.full(5, 4.0))
+    assert np.all(learned >= variances)
+    assert learned[4] == pytest.approx(50)
+
+
+def test_one_contender_alone_keeps_about_its_own_degrees() -> None:
+    _, degrees = learn_variances(np.array([2.0]), np.array([8.0]))
+    assert degrees[0] == pytest.approx(8, rel=0.2)
+
+
+def test_many_degrees_need_no_help() -> None:
+    learned, degrees = learn_variances(np.array([1.0, 4.0]), np.array([50.0, 50.0]))
+    assert learned == pytest.approx([1, 4], rel=0.1)
+    assert np.all(np.abs(degrees - 50) < 10)
+
+
+def test_a_contender_without_degrees_gets_what_the_others_suggest() -> None:
+    variances = np.array([1.0, 1.0, 1.0, np.nan])
+    learned, degrees = learn_variances(variances, np.array([5.0, 5.0, 5.0, 0.0]))
+    assert 0.1 < learned[3] < 10
+    assert degrees[3] < degrees[0]
+
+
+def test_the_unit_does_not_matter() -> None:
+    variances, degrees = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0, 5.0])
+    learned, learned_degrees = learn_variances(variances, degrees)
+    other, other_degrees = learn_variances(variances * 1e-6, degrees)
+    assert other == pytest.approx(learned * 1e-6)
+    assert other_degrees == pytest.approx(learned_degrees)
+
+
+def test_nothing_known_is_nothing_learned() -> None:
+    learned, degrees = learn_variances(np.array([np.nan, np.nan]), np.zeros(2))
+    assert np.isnan(learned).all()
+    assert np.isnan(degrees).all()
+
+
+CONTENDERS = 8
+DEGREES = 6
+
+
+def observed(true: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample variances [contender, contender] with `DEGREES` degrees of freedom."""
+    chi2 = np.random.default_rng(seed).chisquare(DEGREES, true.shape) / DEGREES
+    variances = np.triu(true * chi2, k=1)
+    return variances + variances.T, np.full(true.shape, float(DEGREES))
+
+
+@pytest.mark.parametrize("x", [0.1, 1.0, 3.7, 250.0])
+def test_inverse_trigamma_inverts_trigamma(x: float) -> None:
+    assert inverse_trigamma(float(polygamma(1, x))) == pytest.approx(x, rel=1e-6)
+
+
+def test_equal_variances_give_a_strong_prior() -> None:
+    priors = [moderate(*observed(np.ones((8, 8)), seed), most=42)[1] for seed in range(30)]
+    assert np.median(priors) > 2 * DEGREES
+
+
+def test_different_variances_give_a_weak_prior() -> None:
+    spread = np.exp(np.random.default_rng(1).normal(0, 2, (CONTENDERS, CONTENDERS)))
+    priors = [moderate(*observed(spread, seed), most=42)[1] for seed in range(30)]
+    assert np.median(priors) < DEGREES
+
+
+def test_prior_is_bounded() -> None:
+    same = np.ones((CONTENDERS, CONTENDERS))
+    assert moderate(same, np.full(same.shape, 6.0), most=42)[1] == 42
+
+
+def test_only_small_variances_are_moderated() -> None:
+    variances, degrees = observed(np.ones((CONTENDERS, CONTENDERS)), 3)
+    moderated, prior = moderate(variances, degrees, most=42)
+    assert prior > 0
+    assert np.all(moderated >= variances)
+    upper = np.triu_indices(CONTENDERS, k=1)
+    calmest = np.argmin(variances[upper])
+    assert moderated[upper][calmest] > variances[upper][calmest]
+
+
+def test_too_few_variances_stay_unchanged() -> None:
+    variances = np.array([2.0, 1.0, 3.0])
+    moderated, prior = moderate(variances, np.full(3, 4.0), most=10)
+    assert prior == 0
+    assert moderated is variances

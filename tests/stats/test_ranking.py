@@ -1,4 +1,4 @@
-"""Rankings with ties: consistent ranks, groups and pairs."""
+"""Rankings with ties: consistent ranks, groups and pairs; intervals of ratios and of one rate."""
 
 import itertools
 import math
@@ -6,8 +6,11 @@ import math
 import numpy as np
 import pytest
 
+from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.pairs import REQUESTS_FOR_P99, PairFits, fit_pairs, half_width, is_known
 from deadheat.stats.ranking.ranks import rank
+from deadheat.stats.ranking.ratio import Ratios
 from tests.stats.races import MACHINES, Noise, binomial_limit
 
 NAMES = ("go", "node", "ruby", "php", "null")
@@ -164,3 +167,95 @@ def test_rank_intervals_hold_jointly(machine: str) -> None:
             for row in rows
         )
     assert wrong / races <= binomial_limit(0.05, races)
+
+
+PAIRS = np.triu_indices(8, k=1)
+
+
+def fits(machine: str, seed: int, truth: list[float]) -> PairFits:
+    return fit_pairs(MACHINES[machine].rates(np.random.default_rng(seed), truth, 3, 4))
+
+
+def test_separated_pairs_leave_their_error_to_the_others() -> None:
+    truth = [0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    stepped = Ratios(fits("quiet", 1, truth), ErrorLevel(comparisons=28))
+    assert stepped.separated[PAIRS].sum() >= 27
+    assert stepped.alpha_left == pytest.approx(0.05 / (28 - stepped.separated[PAIRS].sum() or 1))
+    assert stepped.half_width[0, 1] < stepped.fits.half_width(stepped.level.alpha)[0, 1]
+    assert stepped.half_width[0, 7] == stepped.fits.half_width(stepped.level.alpha)[0, 7]
+
+
+def test_equal_contenders_leave_no_error_to_others() -> None:
+    stepped = Ratios(fits("quiet", 5, [0.0] * 8), ErrorLevel(comparisons=28))
+    assert not stepped.separated.any()
+    same = stepped.interval(2, 2)
+    assert (same.low, same.ratio, same.high) == (1, 1, 1), "to itself"
+    assert stepped.alpha_left == stepped.level.alpha
+
+
+def test_interval_excludes_one_if_and_only_if_separated() -> None:
+    """If a later step separated the pair, the interval ends at 1."""
+    cut = 0
+    for seed in range(20):
+        stepped = Ratios(
+            fits("combination", seed, np.linspace(0, 1.5, 8).tolist()), ErrorLevel(comparisons=28)
+        )
+        for a, b in zip(*PAIRS, strict=True):
+            ratio, inverse = stepped.interval(int(a), int(b)), stepped.interval(int(b), int(a))
+            assert (ratio.low >= 1 or ratio.high <= 1) == bool(stepped.separated[a, b])
+            assert ratio.low == pytest.approx(1 / inverse.high)
+            cut += 1.0 in (ratio.low, ratio.high)
+    assert cut > 0
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_intervals_of_a_table_hold_jointly(machine: str) -> None:
+    """Half of the contenders are equal, and get the error that the others leave."""
+    truth = np.array([0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.5, 2.0])
+    races, wrong = 60, 0
+    for seed in range(races):
+        stepped = Ratios(fits(machine, seed, truth.tolist()), ErrorLevel(comparisons=28))
+        error = stepped.fits.log_ratio - (truth[:, None] - truth[None, :])
+        beyond = np.abs(error) > stepped.half_width
+        false = stepped.separated & (truth[:, None] == truth[None, :])
+        wrong += bool((beyond | false)[PAIRS].any())
+    assert wrong / races <= binomial_limit(0.05, races)
+
+
+def test_contenders_without_a_shared_block_have_no_interval() -> None:
+    rates = np.exp(np.random.default_rng(4).normal(0, 0.1, (2, 4, 2)))
+    rates[0, :, 0], rates[1, :, 1] = np.nan, np.nan
+    interval = Ratios(fit_pairs(rates), ErrorLevel()).interval(0, 1)
+    assert math.isnan(interval.ratio)
+    assert (interval.low, interval.high) == (0.0, math.inf)
+
+
+def places(rates: list[list[float]]) -> dict[tuple[int, int, int], float]:
+    return {(i, 1, b): rate for i, row in enumerate(rates) for b, rate in enumerate(row)}
+
+
+def test_one_instance_has_no_interval() -> None:
+    assert half_width(places([[1000.0, 1010.0, 990.0]])) == math.inf
+
+
+def test_blocks_of_an_instance_do_not_count_as_instances() -> None:
+    few, many = places([[1000.0], [1020.0]]), places([[1000.0] * 50, [1020.0] * 50])
+    assert math.isclose(half_width(few), half_width(many))
+
+
+def test_a_rate_is_known_with_a_narrow_interval_and_enough_requests() -> None:
+    close = places([[1000.0], [1005.0], [995.0], [1001.0]])
+    assert is_known(close, REQUESTS_FOR_P99)
+    assert not is_known(close, REQUESTS_FOR_P99 - 1)
+    assert not is_known(places([[1000.0], [1300.0]]), REQUESTS_FOR_P99)
+
+
+def test_the_interval_holds_the_true_rate_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(31)
+    races, misses = 500, 0
+    for _ in range(races):
+        logs = 0.02 * generator.standard_normal((4, 1)) + 0.05 * generator.standard_normal((4, 6))
+        rates = places((1000 * np.exp(logs)).tolist())
+        middle = float(np.mean(logs))
+        misses += abs(middle) > half_width(rates)
+    assert misses / races <= binomial_limit(0.05, races)

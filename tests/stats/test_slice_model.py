@@ -1,6 +1,8 @@
 """The additive model of slices: exact where it must be, honest in simulated races."""
 
+import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,9 +10,13 @@ from scipy import linalg
 
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.model.contender_effects import EffectEstimate, _combine
+from deadheat.stats.model.counted_slices import count_slices, slices_of
 from deadheat.stats.model.machine_state import equations
 from deadheat.stats.model.slice_layout import Layout
-from deadheat.stats.model.slice_model import fit_slices
+from deadheat.stats.model.slice_model import ModelFit, fit_slices
+from deadheat.stats.model.slices import SliceColumns, SliceRow, SliceTable, modeled_names
+from deadheat.stats.ranking.decision import Verdict
+from deadheat.stats.ranking.model_ranking import rank_from_model
 from tests.stats.races import binomial_limit
 from tests.stats.slice_races import DRIFTING, NOISY, PAUSES, QUIET, Field, Machine, Schedule, race
 from tests.stats.test_machine_state import INTENSITY, small_race, walk_precision
@@ -216,3 +222,127 @@ def test_no_pair_is_falsely_told_apart_in_more_than_one_race_of_twenty(name: str
     for _ in range(races):
         wrong += is_wrong(fit_slices(race(generator, field, schedule, machine)).estimate, field)
     assert wrong / races <= binomial_limit(0.05, races)
+
+
+NAMES = ("go", "node", "ruby", "php", "null")
+
+
+@pytest.fixture(scope="module")
+def fit() -> ModelFit:
+    field = replace(Field.copies(5, 0.01), log_rates=[9.5, 9.5, 9.0, 8.3, 11.0])
+    return fit_slices(race(np.random.default_rng(31), field, Schedule(100, 6), QUIET))
+
+
+def test_a_tie_shares_its_ranks_and_its_group(fit: ModelFit) -> None:
+    ranking = rank_from_model(fit, NAMES, controls=["null"])
+    assert [row.rank for row in ranking.rows] == ["1-2", "1-2", "3", "4"]
+    assert [row.group for row in ranking.rows] == [1, 1, 2, 3]
+    assert [set(names) for names in ranking.dead_heats] == [{"go", "node"}]
+
+
+def test_ratios_multiply_through_and_are_those_of_the_printed_rates(fit: ModelFit) -> None:
+    ranking = rank_from_model(fit, NAMES)
+    rates = {row.name: row.rate_median for row in ranking.rows}
+    for a, b in combinations(rates, 2):
+        assert ranking.pair(a, b).ratio.ratio == pytest.approx(rates[a] / rates[b])
+    assert list(rates.values()) == sorted(rates.values(), reverse=True)
+    assert all(pair.ratio.ratio >= 1 for pair in ranking.pairs)
+
+
+def test_states_its_method_and_an_undecided_pair_what_it_needs(fit: ModelFit) -> None:
+    method = rank_from_model(fit, NAMES).pair("go", "php").ratio.method
+    assert "additive model" in method
+    assert "95 % jointly over 10 pairs" in method
+    for pair in rank_from_model(fit, NAMES, margin=0.001).pairs:
+        assert (pair.effort is not None) == (pair.verdict is Verdict.UNDECIDED)
+
+
+def test_a_contender_without_slices_is_not_ranked(fit: ModelFit) -> None:
+    slices = race(np.random.default_rng(32), Field.copies(2), Schedule(40, 4), QUIET)
+    of_three = replace(slices, contenders=3, silent=np.zeros(3), paused=np.zeros(3))
+    ranking = rank_from_model(fit_slices(of_three), "abc")
+    assert ranking.unranked == ("c",)
+    assert len(ranking.rows) == 2
+
+
+def test_one_instance_each_leaves_all_undecided() -> None:
+    slices = race(np.random.default_rng(33), Field.copies(3), Schedule(40, 1), QUIET)
+    ranking = rank_from_model(fit_slices(slices), "abc")
+    assert all(pair.verdict is Verdict.UNDECIDED for pair in ranking.pairs)
+    assert ranking.pairs[0].ratio.high == math.inf
+
+
+def test_two_instances_at_an_early_look_give_a_finite_interval() -> None:
+    """Regression: t on few degrees of freedom overflowed a float."""
+    slices = race(np.random.default_rng(34), Field.copies(3), Schedule(16, 2), QUIET)
+    for pair in rank_from_model(fit_slices(slices), "abc", share=0.001).pairs:
+        assert math.isfinite(pair.ratio.high)
+
+
+def test_names_fit_the_contenders(fit: ModelFit) -> None:
+    for names in ("ab", "aabcd"):
+        with pytest.raises(ValueError, match="expected 5 distinct"):
+            rank_from_model(fit, names)
+
+
+ROUNDS = 8
+CONTROLS = ["null-server", "reference"]
+
+
+def raced_blocks(blocks: list[str]) -> SliceColumns:
+    """Blocks of these contenders (one letter each) and a control, with an instance per block.
+
+    The machine's speed changes from block to block, and the control's rate more than the others'.
+    The instances of `b` differ by 3 %.
+    """
+    generator = np.random.default_rng(1)
+    table = SliceTable()
+    for number, names in enumerate(blocks):
+        speed = 0.2 * (number % 2)
+        start = generator.normal(0, 0.03)
+        for round_ in range(ROUNDS):
+            for place, name in enumerate([*names, *CONTROLS]):
+                control = name in CONTROLS
+                instance = 1000 + place if control else 10 * number + ord(name)
+                log_rate = 9 + speed * (1.5 if control else 1.0)
+                log_rate += generator.normal(0, 0.01) + (start if name == "b" else 0.0)
+                at_s = (number * ROUNDS + round_) * 2.0 + 0.2 * place
+                row = SliceRow(
+                    name, instance, number, number * ROUNDS + round_, at_s, float(np.exp(log_rate))
+                )
+                table.add([row])
+    return table.columns
+
+
+def fit_of(columns: SliceColumns, names: list[str]) -> ModelFit:
+    return fit_slices(slices_of(count_slices(columns), names))
+
+
+def test_controls_are_left_out_where_contenders_race_together() -> None:
+    assert modeled_names(raced_blocks(["ab", "ab", "a"]), ["a", "b", "c"], CONTROLS) == ["a", "b"]
+
+
+def test_controls_link_the_groups_of_a_large_field() -> None:
+    names = modeled_names(raced_blocks(["ab", "cd", "bc", "da"]), "abcd", CONTROLS)
+    assert names == [*"abcd", *CONTROLS]
+
+
+def test_a_single_contender_is_compared_with_the_controls() -> None:
+    assert modeled_names(raced_blocks(["a", "a"]), ["a"], CONTROLS) == ["a", *CONTROLS]
+
+
+def test_a_change_of_speed_does_not_widen_the_interval_of_two_contenders() -> None:
+    """`regress` said INCONCLUSIVE of -5 %: 0.951 [0.903, 1.002] after 26 blocks, not +- 0.9 %."""
+    columns = raced_blocks(["ab"] * 8)
+    widths = [
+        float(np.sqrt(fit_of(columns, names).estimate.variance[0, 1]))
+        for names in (["a", "b"], ["a", "b", *CONTROLS])
+    ]
+    assert widths[0] < widths[1] / 2
+
+
+def test_an_instance_alone_in_its_block_says_nothing_of_how_much_instances_differ() -> None:
+    """Its block has no other; the variance of all was 10,000 %."""
+    alone = fit_of(raced_blocks(["ab"] * 6 + ["b"]), ["a", "b"]).estimate.instance_variance
+    together = fit_of(raced_blocks(["ab"] * 6), ["a", "b"]).estimate.instance_variance
+    assert np.allclose(alone, together, rtol=0.5, atol=1e-4)

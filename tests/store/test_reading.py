@@ -1,9 +1,14 @@
-"""Reading one run: `StoredRun` has what was written, and reads it in few queries."""
+"""Reading runs: each value is checked once and read in few queries; and queries over many runs."""
 
 import datetime
+import json
+import math
 import sqlite3
+import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +24,29 @@ from deadheat.store import (
     StoredRun,
     TrialPlace,
     TrialRecord,
+    Writer,
     read_run,
 )
 from deadheat.store.json_columns import Behavior, DecidedPair
+from deadheat.store.listing import (
+    contender_names,
+    latest_run_of,
+    run_ids,
+    run_summaries,
+    run_summary,
+    runs_under_way,
+    valid_rates,
+)
 from deadheat.store.reading import trial_series
 from deadheat.store.rows import StoredBuild, StoredHost, TrialOutput
+from deadheat.store.slices import (
+    PackedSlices,
+    StoredSlice,
+    TrialSlices,
+    columns_of,
+    slices_json,
+    slices_of_json,
+)
 from tests.store.made import SMALL, begin, trial
 
 FAILED = Gate("steal", False, 0.04, 0.01, "share", "stop other programs")
@@ -91,7 +114,7 @@ def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
     assert run.started_at.tzinfo == datetime.UTC
     assert run.hosts == (StoredHost("server", (0, 1), FINGERPRINT), StoredHost("load", (2,), OTHER))
     (contender,) = run.contenders
-    assert (contender.name, contender.manifest) == ("plain", {"name": "plain"})
+    assert (contender.name, contender.manifest.as_stored()) == ("plain", {"name": "plain"})
     assert contender.build_key == "abc"
     assert run.builds[contender.build_id or 0] == StoredBuild(
         "abc", "2026-11-20T12:00:00+00:00", 1.5, {"gcc": "14"}, {"main.c": "00ff"}, "cc main.c"
@@ -197,3 +220,141 @@ def test_queries_do_not_grow_with_the_run(
     for block in range(10, 30):
         store.add_trial(trial(written[0].run_id, written[0].contender_id, block))
     assert read_all() == before
+
+
+def test_lists_the_newest_run_first(store: Store) -> None:
+    ids = [begin(store)[0] for _ in range(3)]
+    assert run_ids(store) == [summary.run_id for summary in run_summaries(store)] == ids[::-1]
+
+
+def test_summary_counts_trials_and_contenders_without_controls(store: Store) -> None:
+    run_id, contender_id = begin(store)
+    control = {"run_id": run_id, "position": 1, "name": "null-server", "server": "null-server"}
+    more = {"setting": "default", "role": "control", "workers": 1, "threads": 1, "manifest": {}}
+    store.add_contender(**control, **more)
+    for block in (1, 2):
+        store.add_trial(trial(run_id, contender_id, block))
+    summary = run_summary(store, run_id)
+    assert (summary.protocol, summary.contenders, summary.trials) == ("small", 1, 2)
+    assert contender_names(store)[run_id] == ["plain"]
+    with pytest.raises(StoreError, match="has no run nothing"):
+        run_summary(store, "nothing")
+
+
+def test_only_a_run_whose_process_lives_is_under_way(store: Store) -> None:
+    first, second, third = (begin(store)[0] for _ in range(3))
+    store.end_run(first, "complete", Conclusion())
+    here = Writer.this_process()
+    gone = replace(here, start_ticks=here.start_ticks + 1)
+    with store._commit() as connection:
+        connection.execute(
+            "UPDATE run SET writer = json_replace(writer, '$.start_ticks', ?) WHERE id = ?",
+            (gone.start_ticks, second),
+        )
+    assert runs_under_way(store) == [third]
+    assert run_summary(store, second).state == "lost"
+
+
+def test_latest_run_of_a_protocol_has_a_trial(store: Store) -> None:
+    run_id, contender_id = begin(store)
+    store.add_trial(trial(run_id, contender_id))
+    begin(store)
+    assert latest_run_of(store, "small") == run_id
+    assert latest_run_of(store, "large") is None
+
+
+def test_rates_are_those_of_valid_trials(store: Store) -> None:
+    run_id, contender_id = begin(store)
+    failed = Gate("steal", False, 0.04, 0.01, "share", "stop other programs")
+    measured = trial(run_id, contender_id)
+    for record in (
+        measured,
+        replace(measured, rate_per_s=900.0, connections=5),
+        replace(measured, kind="latency"),
+        replace(measured, state="failed"),
+        replace(measured, gates=[failed]),
+    ):
+        store.add_trial(record)
+    rates = [(rate.connections, rate.rate_per_s) for rate in valid_rates(store, "plain")]
+    assert rates == [(5, 900.0), (10, 1000.0)]
+    assert valid_rates(store, "other") == []
+
+
+WHOLE: dict[str, Any] = {
+    "at_s": 1.5,
+    "round": 3,
+    "rate_per_s": 9000.0,
+    "requests_ok": 720,
+    "elapsed_s": 0.08,
+    "window_s": 0.09,
+}
+
+
+def test_a_slice_is_read_as_it_was_stored() -> None:
+    slices = (
+        StoredSlice(**WHOLE),
+        StoredSlice(**WHOLE, paused_s=0.01, longest_pause_us=10_000.0, client_waited=True),
+        StoredSlice(at_s=2.0, round=4, witness_per_s=8990.0),
+    )
+    assert slices_of_json(slices_json(slices)) == slices
+
+
+def test_unknown_figures_are_left_out_and_a_zero_is_not() -> None:
+    silent = StoredSlice(at_s=1.0, round=1, rate_per_s=0.0, requests_ok=0, window_s=0.08)
+    assert json.loads(slices_json([silent])) == [
+        {"at_s": 1.0, "round": 1, "rate_per_s": 0.0, "requests_ok": 0, "window_s": 0.08}
+    ]
+
+
+def test_figures_that_this_version_does_not_know_are_skipped() -> None:
+    (read,) = slices_of_json(json.dumps([{**WHOLE, "memory_ns": [80.0, 81.5]}]).encode())
+    assert read == StoredSlice(**WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([{"round": 1}], "0.at_s"),
+        ([{**WHOLE, "rate_per_s": "9000"}], "0.rate_per_s"),
+        ([WHOLE, {**WHOLE, "requests_ok": 1.5}], "1.requests_ok"),
+        ([{**WHOLE, "window_s": math.inf}], "0.window_s"),
+        ([{**WHOLE, "at_s": math.nan}], "0.at_s"),
+        ([7], "0"),
+    ],
+)
+def test_a_wrong_figure_names_its_slice_and_its_key(rows: list[Any], fault: str) -> None:
+    packed = PackedSlices(
+        zlib.compress(json.dumps(rows).encode()), "r1", "series slices of trial 4"
+    )
+    with pytest.raises(StoreError, match=f"run r1: series slices of trial 4 .*: {fault}"):
+        len(packed)
+
+
+@pytest.mark.parametrize(
+    ("figures", "counts"),
+    [
+        ({}, True),
+        ({"rate_per_s": 0.0, "requests_ok": 0}, True),
+        ({"rate_per_s": 0.0, "requests_ok": 0, "window_s": None}, False),
+        ({"rate_per_s": None}, False),
+        ({"client_waited": True}, False),
+    ],
+)
+def test_a_slice_counts_if_its_rate_is_the_servers(figures: dict[str, Any], counts: bool) -> None:
+    each = StoredSlice(**WHOLE | figures)
+    assert each.counts == counts
+    assert len(columns_of(["a"], [TrialSlices(0, 1, 1, [each])])) == counts
+
+
+def test_columns_have_the_slices_of_all_trials_in_their_order() -> None:
+    first, second = StoredSlice(**WHOLE), StoredSlice(**WHOLE | {"at_s": 2.0, "paused_s": 0.01})
+    failed = StoredSlice(at_s=3.0, round=4)
+    columns = columns_of(
+        ["a", "b"], [TrialSlices(1, 7, 1, [first, failed]), TrialSlices(0, 8, 2, [second])]
+    )
+    assert columns.contender.tolist() == [1, 0]
+    assert columns.instance.tolist() == [7, 8]
+    assert columns.at_s.tolist() == [1.5, 2.0]
+    assert columns.paused_s.tolist() == [0.0, 0.01]
+    assert columns.weight.tolist() == [8000.0, 8000.0]
+    assert all(map(math.isnan, columns.witness_per_s))

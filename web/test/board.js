@@ -127,6 +127,10 @@ const checks = {
     await page.keyboard.press("Enter");
     assert.match((await page.textContent("dialog h2")) ?? "", / on json$/);
     await page.keyboard.press("Escape");
+    const wide = await visit(large);
+    await wide.page.click("tbody tr:nth-child(2) td.heat:nth-child(6) a");
+    assert.match((await wide.page.textContent("dialog h2")) ?? "", / on page$/);
+    assert.match((await wide.page.textContent("dialog")) ?? "", /EJS renders the page\./);
     const stops = await page.$$eval(
       "td.heat a",
       (all) => all.filter((a) => a.tabIndex === 0).length,

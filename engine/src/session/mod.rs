@@ -69,6 +69,8 @@ pub(crate) struct Counts {
     pub responses: Vec<u64>,
     /// Slots with an answer.
     pub answered: u64,
+    /// Slots with an answer since the process began.
+    pub reached: u64,
     pub backlog_peak: Option<u64>,
 }
 
@@ -273,11 +275,13 @@ impl<'p> Session<'p> {
     pub(crate) fn take_counts(&mut self) -> Counts {
         let answered = self.connections.iter_mut().map(|c| std::mem::take(&mut c.answered));
         let answered = answered.filter(|answered| *answered).count() as u64;
+        let reached = self.connections.iter().filter(|c| c.reached).count() as u64;
         let responses = self.connections.iter_mut().map(|c| std::mem::take(&mut c.responses));
         Counts {
             tallies: std::mem::take(&mut self.tallies),
             responses: responses.collect(),
             answered,
+            reached,
             stats: std::mem::replace(
                 &mut self.stats,
                 ConnectionStats { established: self.open as u64, ..ConnectionStats::default() },

@@ -123,6 +123,7 @@ impl Session<'_> {
         let is_reused = connection.served > 1;
         connection.responses += u64::from(flight.measured);
         connection.answered = true;
+        connection.reached = true;
         self.count_end(flight, cycle_ns);
         self.note_gap(now_ns);
         let tally = &mut self.tallies[usize::from(flight.measured)];

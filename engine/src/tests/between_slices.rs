@@ -64,7 +64,18 @@ fn load_goes_on_until_each_request_of_the_window_has_ended() {
     assert_eq!((discarded.scheduled, measured.scheduled), (2, 2));
     assert_eq!(u64::try_from(measured.cycle_ns).unwrap(), 10 * MS + 15 * MS);
     assert_eq!(measured.gaps_ns, [10 * MS, 5 * MS], "from the start of the load");
-    assert_eq!(counts.answered, 2);
+    assert_eq!((counts.answered, counts.reached), (2, 2));
+}
+
+#[test]
+fn bug_connections_that_were_never_answered_counted_in_the_rate() {
+    let plan = plan(&[]);
+    let mut session = prepared(&plan);
+    session.begin_until(Window { load_ns: LOAD, measure_ns: LOAD, end_ns: LOAD + MS }, u64::MAX);
+    while session.next_send(LOAD).is_some() {}
+    session.received(0, ANSWER.as_bytes(), LOAD + MS, false);
+    assert_eq!(session.take_counts().reached, 1, "the other one waits in a queue");
+    assert_eq!(session.take_counts().reached, 1, "also in a slice without an answer");
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn run() -> Run {
         gathered: Gathered::default(),
         responses: Vec::new(),
         answered: 0,
+        reached: 0,
         backlog_peak: None,
         usage: Vec::new(),
         steal: Steal::default(),

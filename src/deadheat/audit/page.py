@@ -5,13 +5,13 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from rich.cells import cell_len
 
 from deadheat.foreign_text import printable
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.formats.tables import Column
+from deadheat.strict import JsonObject
 
 GAP = "  "
 
@@ -38,7 +38,7 @@ class Page:
     heading: tuple[str, ...]
     command: tuple[str, ...]
     sections: tuple[Section, ...]
-    document: Mapping[str, Any]
+    document: JsonObject
 
 
 def write(page: Page, format_name: str, regenerate: Sequence[str] = ()) -> str:

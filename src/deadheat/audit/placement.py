@@ -3,13 +3,13 @@
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from deadheat import numbers
 from deadheat.audit.beside import RowAgreement, agree, agreement_text, ranks
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
 from deadheat.report.formats.tables import Column, column
+from deadheat.strict import JsonObject
 
 SAME_MACHINE = (
     "the hosts share one machine: they are namespaces or containers of it and share its CPUs, so "
@@ -53,7 +53,7 @@ class Placement:
     one_host: Replay | None
     levels: tuple[ChangedLevel, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "two_hosts": self.two_hosts.run_id if self.two_hosts else None,
             "one_host": self.one_host.run_id if self.one_host else None,

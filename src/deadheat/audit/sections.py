@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from deadheat import numbers
 from deadheat.audit.audit import Audit, MachineUse, mean_busy
@@ -12,6 +11,7 @@ from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.report import wording
 from deadheat.report.formats.tables import Column, column
+from deadheat.strict import JsonObject
 
 MOVED = 5
 ONE_REPLAY = (
@@ -219,7 +219,7 @@ def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _document(audit: Audit) -> dict[str, Any]:
+def _document(audit: Audit) -> JsonObject:
     """The JSON document: all data behind the sections, and the seconds."""
     case, replay = audit.case, audit.case.replay
     return {

@@ -8,7 +8,6 @@ when it is fast again.
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from deadheat import numbers
 from deadheat.campaign.run import RunContext
@@ -26,6 +25,7 @@ from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol, Recovery
 from deadheat.store import TrialRecord
+from deadheat.strict import JsonObject
 
 
 class Alone:
@@ -242,9 +242,7 @@ def _failure(world: World, instance: Instance, rule: Recovery, failed: str) -> s
     )
 
 
-def _result(
-    burn: Burn, recovered_after_s: float | None, rates_per_s: list[float]
-) -> dict[str, Any]:
+def _result(burn: Burn, recovered_after_s: float | None, rates_per_s: list[float]) -> JsonObject:
     return {
         "cpu_burnt_s": burn.cpu_s,
         "burnt_for_s": burn.burnt_for_s,

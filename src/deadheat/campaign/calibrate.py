@@ -6,8 +6,7 @@ of extra work for each request show which slowdown it detects.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,9 +117,6 @@ class Calibration:
     nominal: float
     elapsed_s: float
     runs: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

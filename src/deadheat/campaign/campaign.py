@@ -79,7 +79,7 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
         protocol=protocol,
         selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
         labels=unfinished.labels,
-        extra=[own_contender(kept.name, kept.manifest, protocol) for kept in own],
+        extra=[own_contender(kept.name, kept.manifest.as_stored(), protocol) for kept in own],
         seed=unfinished.seed,
         command=unfinished.command,
         latency_s=LATENCY_S if with_latency else None,

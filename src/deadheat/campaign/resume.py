@@ -241,8 +241,9 @@ def enter_again(
 
 def _change(stored: StoredContender, selection: Selection, built: Built) -> str | None:
     """How a contender differs from the one that was measured; None if it does not."""
-    manifest = selection.server.manifest.model_dump(by_alias=True)
-    if json.loads(json.dumps(manifest)) != stored.manifest:
+    manifests = selection.server.manifest.model_dump(by_alias=True), stored.manifest.as_stored()
+    now, then = (json.loads(json.dumps(each)) for each in manifests)
+    if now != then:
         return "its server.toml has changed since this run began"
     if stored.build_key is not None and built.key != stored.build_key:
         return (

@@ -8,7 +8,6 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any
 
 from deadheat import numbers
 from deadheat.campaign.past import Past
@@ -19,6 +18,7 @@ from deadheat.measure.warm_up import LIMIT_S
 from deadheat.protocol import AloneProtocol, RateProtocol, Restart, Settle, SliceProtocol, Warmup
 from deadheat.protocol.figures import PublishedFigures
 from deadheat.stats.warmup.warm_rule import BUDGET_S, Compiler
+from deadheat.strict import JsonObject
 from deadheat.workload import parts_of
 
 START_S = 2.0  # time until one server is ready
@@ -49,7 +49,7 @@ class Estimate:
     useful_s: float
     rule: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return asdict(self)
 
     def lines(self) -> list[str]:
@@ -229,7 +229,7 @@ class Outline:
     least_s: float
     most_s: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "label": self.protocol.label,
             "contenders": dict(self.labels),

@@ -163,6 +163,9 @@ class Recipe(Strict):
     env: Env = Field(default={})  # for the start command
 
 
+BY_STRINGS = "strings"  # instead of a template engine: the server's own code builds the page
+
+
 class Manifest(Strict):
     """`servers/NAME/server.toml`."""
 
@@ -187,6 +190,7 @@ class Manifest(Strict):
     transports: dict[Transport, StartChanges] = Field(default={})  # h2 begins as https does
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
     workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers
+    template_engine: Text | None = None  # that renders the workload page; BY_STRINGS without one
 
     @model_validator(mode="after")
     def _answers_hello(self) -> Self:

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 
 from deadheat import report
@@ -108,9 +109,9 @@ def command(
             with world_on(hosts, "engine", 1, limits=limits) as world, progress_view() as listen:
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()
-        store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())
+        store.add_calibration(host_key(fingerprint), fingerprint, asdict(result))
     if as_json:
-        echo_json(result.to_json())
+        echo_json(asdict(result))
     else:
         for line in lines(result):
             echo(

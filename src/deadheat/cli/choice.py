@@ -33,7 +33,7 @@ def ready_here(servers: Sequence[Server]) -> list[Server]:
 
     Raises `DeadheatError` if none is.
     """
-    ready = {row["name"] for row in rows_of(servers) if row["ready"]}
+    ready = {row.name for row in rows_of(servers) if row.ready}
     if left_out := [server.name for server in servers if server.name not in ready]:
         why = "`deadheat list` says what they lack"
         if not ready:

@@ -45,8 +45,7 @@ from deadheat.console import fit
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Listener
 from deadheat.home import home
-from deadheat.host import Limits
-from deadheat.host.ssh import SILENCE_S, SshHost
+from deadheat.host import Limits, ssh
 from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, require_quiet, world_on
 from deadheat.output import echo, echo_rendered
@@ -248,10 +247,10 @@ def await_link(
 ) -> bool:
     """Whether every host can be reached again within about `wait_s`.
 
-    The first try comes after `SILENCE_S`: until then the agent of the lost connection may still
+    The first try comes after `ssh.SILENCE_S`: until then the agent of the lost connection may still
     run what it started.
     """
-    begun_s, pause_s = time.monotonic(), SILENCE_S
+    begun_s, pause_s = time.monotonic(), ssh.SILENCE_S
     reaches = reaches or _reaches
     while pause_s <= wait_s - (time.monotonic() - begun_s):
         sleep(pause_s)
@@ -263,7 +262,7 @@ def await_link(
 
 def _reaches(target: str) -> bool:
     try:
-        SshHost(target).close()
+        ssh.SshHost(target).close()
     except (DeadheatError, LinkLost):
         return False
     return True

@@ -4,7 +4,8 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,41 @@ from deadheat.cli.options import catalog_option, json_option, language_option, s
 from deadheat.foreign_text import escaped
 from deadheat.home import home
 from deadheat.output import echo, echo_json
+from deadheat.strict import JsonObject
 
 HEADERS = ("server", "language", "framework", "kind", "here")
 GAP = "  "
 INSTALL = "install what is missing, as root; `deadheat build SERVER --install` does it for SERVER:"
 STATE_WIDTH_LEAST = 24  # columns, if it is so long; where less is left, it has its own lines
+
+
+@dataclass(frozen=True, slots=True)
+class ListedServer:
+    """A row of the list; its fields are the keys of `--json`."""
+
+    name: str
+    language: str
+    framework: str
+    kind: str
+    homepage: str | None
+    ready: bool
+    built: bool
+    missing: tuple[str, ...]
+    install: tuple[str, ...]
+    toolchains: dict[str, str]
+    verified: str | None
+    settings: tuple[str, ...]
+    workloads: tuple[str, ...]
+    transports: tuple[str, ...]
+    published: tuple[JsonObject, ...]
+
+    @property
+    def state(self) -> str:
+        if self.built:
+            return "built"
+        state = "ready" if self.ready else "; ".join(self.missing)
+        untried = "not tried with its registry" if self.verified else ""
+        return escaped("; ".join(filter(None, [state, untried])))
 
 
 @listed("list")
@@ -48,12 +79,12 @@ def command(
     rows = rows_of(chosen)
     faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
-        echo_json({"servers": rows, "faults": faults})
+        echo_json({"servers": [asdict(row) for row in rows], "faults": faults})
         return
     _print(rows, faults, servers_catalog)
 
 
-def rows_of(servers: Sequence[Server]) -> list[dict[str, Any]]:
+def rows_of(servers: Sequence[Server]) -> list[ListedServer]:
     """One row for each server. Starts an agent only if a tool has to be probed."""
     cache = ProbeCache(home() / "probes.json")
     if unknown_probes(servers, cache):
@@ -68,44 +99,47 @@ def rows_of(servers: Sequence[Server]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(server: Server, toolchains: Toolchains, builds: Path) -> dict[str, Any]:
+def _row(server: Server, toolchains: Toolchains, builds: Path) -> ListedServer:
     probes = toolchains.check(server)
     missing_probes = missing(probes)
     manifest = server.manifest
     built = not missing_probes and find_build(builds, server, probes) is not None
-    return {
-        "name": server.name,
-        "language": manifest.language,
-        "framework": manifest.framework,
-        "kind": manifest.kind,
-        "homepage": manifest.homepage,
+    return ListedServer(
+        name=server.name,
+        language=manifest.language,
+        framework=manifest.framework,
+        kind=manifest.kind,
+        homepage=manifest.homepage,
         # With `verified`, the recipe has not built from its registry yet: only a build shows it.
-        "ready": built or (not missing_probes and manifest.verified is None),
-        "built": built,
-        "missing": [probe.fault for probe in missing_probes],
-        "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
-        "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
-        "verified": manifest.verified,
-        "settings": list(server.settings),
-        "workloads": list(manifest.workloads),
-        "transports": [HTTP, *manifest.transports],
-        "published": [row.model_dump() for row in manifest.published],
-    }
+        ready=built or (not missing_probes and manifest.verified is None),
+        built=built,
+        missing=tuple(filter(None, (probe.fault for probe in missing_probes))),
+        install=tuple(dict.fromkeys(probe.need.install for probe in missing_probes)),
+        toolchains={p.need.tool: p.version for p in probes if p.version is not None},
+        verified=manifest.verified,
+        settings=tuple(server.settings),
+        workloads=tuple(manifest.workloads),
+        transports=(HTTP, *manifest.transports),
+        published=tuple(row.model_dump() for row in manifest.published),
+    )
 
 
-def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
+def _print(rows: list[ListedServer], faults: dict[str, str], catalog: Catalog) -> None:
     # Not on a terminal, rows stay whole: other programs read them line by line.
     width = shutil.get_terminal_size().columns if _is_terminal() else None
-    cells = [[escaped(row[name]) for name in ("name", *HEADERS[1:4])] for row in rows]
+    cells = [
+        [escaped(text) for text in (row.name, row.language, row.framework, row.kind)]
+        for row in rows
+    ]
     widths = [max(map(_width, column)) for column in zip(HEADERS[:4], *cells, strict=True)]
-    least = min(STATE_WIDTH_LEAST, max((_width(_state(row)) for row in rows), default=0))
+    least = min(STATE_WIDTH_LEAST, max((_width(row.state) for row in rows), default=0))
     _print_row(HEADERS[:4], HEADERS[4], widths, width, least, bold=True)
     for row, names in zip(rows, cells, strict=True):
-        fg = "green" if row["ready"] else "yellow"
-        _print_row(names, _state(row), widths, width, least, fg=fg)
-    if grouped := _grouped(rows):
+        fg = "green" if row.ready else "yellow"
+        _print_row(names, row.state, widths, width, least, fg=fg)
+    if grouped := _grouped({row.name: row.install for row in rows}):
         _print_folded(INSTALL, width)
-    if needs_update(install for row in rows for install in row["install"]):
+    if needs_update(install for row in rows for install in row.install):
         _print_folded(f"  {UPDATE}", width)
     for installs, names in grouped.items():
         for install in installs:
@@ -115,9 +149,9 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
         for line in fault.splitlines():
             _print_folded(line, width, fg="red")
     servers = numbers.count(len(rows), "server")
-    ready = sum(row["ready"] for row in rows)
+    ready = sum(row.ready for row in rows)
     _print_folded(f"{servers} in {catalog.root / 'servers'}, {ready} ready here", width)
-    if catalog.shipped and not any(row["name"] in catalog.shipped for row in rows):
+    if catalog.shipped and not any(row.name in catalog.shipped for row in rows):
         more = numbers.count(len(catalog.shipped), "more server")
         _print_folded(f"{more} of deadheat: deadheat list '*'", width)
 
@@ -126,24 +160,16 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _state(row: dict[str, Any]) -> str:
-    if row["built"]:
-        return "built"
-    state = "ready" if row["ready"] else "; ".join(row["missing"])
-    untried = "not tried with its registry" if row["verified"] else ""
-    return escaped("; ".join(filter(None, [state, untried])))
-
-
-def _grouped(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+def _grouped(needed: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], list[str]]:
     """Install commands with the servers that need them; commands for the same servers together."""
     names_by_install: dict[str, list[str]] = {}
-    for row in rows:
-        for install in row["install"]:
-            names_by_install.setdefault(install, []).append(row["name"])
+    for name, installs in needed.items():
+        for install in installs:
+            names_by_install.setdefault(install, []).append(name)
     installs_by_names: dict[tuple[str, ...], list[str]] = {}
     for install, names in names_by_install.items():
         installs_by_names.setdefault(tuple(names), []).append(install)
-    return {tuple(installs): list(names) for names, installs in installs_by_names.items()}
+    return {tuple(together): list(names) for names, together in installs_by_names.items()}
 
 
 def _print_row(

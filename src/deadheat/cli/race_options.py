@@ -27,6 +27,7 @@ from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
 from deadheat.protocol import Protocol, RateProtocol, amend, load_protocol
+from deadheat.strict import JsonObject
 from deadheat.workload import HELLO, load_workload
 
 Options = dict[str, Any]  # what click passes to a command
@@ -111,7 +112,7 @@ isolate_option = flag(
 )
 
 
-def workload_values(root: Path, names: str | None) -> tuple[dict[str, Any], ...] | None:
+def workload_values(root: Path, names: str | None) -> tuple[JsonObject, ...] | None:
     """Workloads as a value of a protocol; None if none is named. Raises `DeadheatError`."""
     if names is None:
         return None

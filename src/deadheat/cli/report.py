@@ -18,7 +18,7 @@ from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.output import echo, echo_json, echo_rendered
-from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.findings.comparison import pairs_json, two_contenders, two_runs
 from deadheat.report.model.evidence import raw_text
 from deadheat.report.model.runs import find_run, lines, list_runs, reading
 from deadheat.report.model.view import RunView
@@ -267,9 +267,11 @@ def compare_command(
         ]
     if run is not None:
         (view,) = views
-        lines, document = two_contenders(view, first, second)
+        lines, pairs = two_contenders(view, first, second)
+        document = pairs_json(pairs)
     else:
-        lines, document = two_runs(*views)
+        lines, changes = two_runs(*views)
+        document = changes.to_json()
     if as_json:
         echo_json(document)
     else:

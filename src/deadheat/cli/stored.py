@@ -104,9 +104,6 @@ def export_command(run: str | None, output: Path | None, store_path: Path) -> No
     echo(f"read it on any machine:  deadheat report --from {bundle}")
 
 
-UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-
-
 @listed("import")
 @click.argument("bundle", type=FILE)
 @store_option

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from deadheat.measure.contender import compiler_of
 from deadheat.protocol import Settle, SliceProtocol, amend
 from deadheat.stats.distributions import t_critical
 from deadheat.store.listing import RacedContender
+from deadheat.strict import JsonObject
 from deadheat.workload import HELLO
 
 LINKS = ("go-net-http", "node-http")  # link the parts if they are chosen: light, in each workload
@@ -57,7 +57,7 @@ class Racer:
         ) == _without_words(json.loads(json.dumps(manifest)))
 
 
-def _without_words(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _without_words(manifest: JsonObject) -> JsonObject:
     return {key: value for key, value in manifest.items() if key not in WORDS}
 
 

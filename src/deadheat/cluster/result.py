@@ -7,7 +7,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -30,6 +29,7 @@ from deadheat.stats.ranking.ranks import Ranking, dead_heats
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
+from deadheat.strict import JsonObject
 
 FILE_NAME = "cluster.json"
 RAY_CPU_SHARE_MAX = 0.01  # as for steal
@@ -242,7 +242,7 @@ def pair_run(
     )
 
 
-def document(combined: Combined) -> dict[str, Any]:
+def document(combined: Combined) -> JsonObject:
     """The record as in `cluster.json`, with the levels; an unknown end of an interval is null."""
     levels = [
         {each.name: getattr(level, each.name) for each in fields(level)}
@@ -255,7 +255,7 @@ def document(combined: Combined) -> dict[str, Any]:
         for level in combined.levels
     ]
     whole = {**combined.record.model_dump(), "faults": combined.faults, "levels": levels}
-    values: dict[str, Any] = json.loads(to_json(whole, inf_nan_mode="null"))
+    values: JsonObject = json.loads(to_json(whole, inf_nan_mode="null"))
     return values
 
 

@@ -24,7 +24,6 @@ from deadheat.store.listing import RacedContender, raced_contenders, run_summari
 
 STORE, BUNDLES, PAGES = "runs.sqlite", "bundles", "board"
 RESUMED = ("interrupted", "lost", "unended")  # the states of runs that a sitting goes on with
-BUILD_BYTES = 75 << 20  # about 10 GB for all servers
 PART_BYTES = 16 << 20  # in the store, as a bundle and as a page
 AGAIN = "it is started again"  # the last of several tries says what was wrong
 FAILURES_MAX = 3  # in a row: then the machine is at fault, not a server
@@ -68,6 +67,8 @@ class Sitting:
     write: Callable[[], BoardState | None]
     begun_s: float = field(default_factory=time.monotonic)
     failures: int = 0  # of parts, in a row
+    written: BoardState | None = None
+    is_stale: bool = True  # a run came after the pages were written
 
     @property
     def store_path(self) -> Path:
@@ -75,13 +76,13 @@ class Sitting:
 
     def run(self) -> tuple[bool, bool]:
         """Whether it was interrupted, and whether the board has a rate."""
-        state = self.write() if self._raced() else None
+        state = self._state() if self._raced() else None
         shared, parts = self._left()
         spread = state.spread if state else Spread()
         self._announce(shared, parts, spread)
         interrupted = self._resume() or self._race_all() or self._race_open()
         self._export()
-        state = self.write()
+        state = self._state()
         left = self._left()[1]
         if state is not None:
             echo(state.separates)
@@ -102,6 +103,12 @@ class Sitting:
         if self.budget_s is None:
             return float("inf")
         return self.begun_s + self.budget_s - time.monotonic()
+
+    def _state(self) -> BoardState | None:
+        """What the board says; its pages are written anew only after a run."""
+        if self.is_stale:
+            self.written, self.is_stale = self.write(), False
+        return self.written
 
     def _raced(self) -> list[RacedContender]:
         if not self.store_path.exists():
@@ -226,7 +233,7 @@ class Sitting:
         times: Counter[tuple[str, ...]] = Counter()
         tried: set[tuple[str, str]] = set()
         while self.budget_s is not None:
-            state = self.write()
+            state = self._state()
             cells = [each for each in (state.unranked if state else ()) if each not in tried]
             shared = edition.shared_of(self.racers, self._raced(), self.named)
             parts = edition.unranked_parts(cells, self.racers, shared, self.most_together)
@@ -265,6 +272,7 @@ class Sitting:
 
         A run that fails costs a line. Raises what ended the last of several that failed in a row.
         """
+        self.is_stale = True
         try:
             run_id = self.carry_out(plan)
         except KeyboardInterrupt:

@@ -36,6 +36,7 @@ from deadheat.host import (
 )
 from deadheat.host.fingerprint import Fingerprint, Interface
 from deadheat.host.replies import BadReply, Reply, lines_of, replies
+from deadheat.strict import JsonObject
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 SILENT_S = 120.0  # more than the agent takes at most to answer, besides what a request allows it
@@ -307,7 +308,7 @@ class AgentHost:
                 self._agent.stdin.write(b'{"do": "beat"}\n')
                 self._agent.stdin.flush()
 
-    def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
+    def _limited(self, spec: ProcessSpec) -> JsonObject:
         return asdict(spec) | {"limits": asdict(self._limits if spec.limited else Limits())}
 
     def _ask(self, request: str, allowed_s: float = 0.0, /, **arguments: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from deadheat.strict import Strict
+from deadheat.strict import JsonObject, Strict
 
 Cpus = Annotated[tuple[int, ...], Field(strict=False)]
 
@@ -102,6 +102,6 @@ class Fingerprint(Strict):
     interface: Interface | None = None
     link: FarHost | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As the store and documents have it: without links where there are none."""
         return self.model_dump(mode="json", exclude_defaults=True)

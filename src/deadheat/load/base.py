@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
+from deadheat.strict import JsonObject
 
 
 class GeneratorMissing(DeadheatError):
@@ -27,6 +28,16 @@ def no_result(name: str, completed: Completed) -> GeneratorFailed:
 WHOLE_SHARE_MIN = 0.9  # of the duration; a generator that ended before it was interrupted
 
 
+class EngineWorkload(TypedDict):
+    """What `deadheat-load --workload` takes."""
+
+    name: str
+    draws: int
+    seed: int
+    variables: JsonObject
+    requests: Sequence[JsonObject]
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
     """The load of one trial."""
@@ -42,7 +53,7 @@ class LoadSpec:
     seed: int = 0
     request_cap: int | None = None
     expect_body: str | None = None
-    workload: Mapping[str, Any] | None = None  # of the engine alone; None: GET the URL
+    workload: EngineWorkload | None = None  # of the engine alone; None: GET the URL
     arguments: Sequence[str] = ()
     http2_streams: int | None = None  # concurrent requests on a connection; None: HTTP/1.1
 

@@ -188,7 +188,7 @@ def _result_of(document: Mapping[str, Any], generator: str, version: str) -> Loa
     )
 
 
-def _handshakes(document: Mapping[str, Any]) -> dict[str, Any]:
+def _handshakes(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The times of handshakes, of runs with a connection for each request.
 
     Kept connections open at the same time, so their handshakes wait for each other.
@@ -203,7 +203,7 @@ def _misbehavior(connections: Mapping[str, Any]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _figures(part: dict[str, Any] | None) -> dict[str, float | None]:
+def _figures(part: Mapping[str, Any] | None) -> dict[str, float | None]:
     return {k: v for k, v in part.items() if k != "hdr_v2_base64"} if part else {}
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from deadheat.catalog import Selection
 from deadheat.catalog.lock_file import locked_packages
@@ -23,6 +22,7 @@ from deadheat.measure.warm_up import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.store import BuildFacts
+from deadheat.strict import JsonObject
 
 SERVE_S = (0.1, 1.0, 5.0)  # of load, until each connection was served in one of them
 SETTLE_S = 0.3  # until memory is read
@@ -35,7 +35,7 @@ def idle_connections_of(protocol: Protocol) -> tuple[int, ...]:
 
 def read_footprint(
     world: World, protocol: Protocol, instance: Instance, idle_connections: Sequence[int]
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """Usage as it is stored: `idle`, and `connections` with a reading for each number of them.
 
     `held` of a reading is how many of the connections were served. None if the processes of the

@@ -20,6 +20,7 @@ from deadheat.measure.verify import BODY, ask_payload, first_answer, growth_faul
 from deadheat.measure.world import World
 from deadheat.numbers import percent
 from deadheat.store.json_columns import Behavior
+from deadheat.strict import JsonObject
 from deadheat.workload import Workload
 
 SERVE_S = 1.0
@@ -74,7 +75,7 @@ class Inspection:
             return "fails"
         return "works, with a note" if self.cautions else "works"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         values = {"state": self.state, **asdict(self)}
         values["behavior"] = self.behavior.as_stored() if self.behavior else None
         del values["words"]
@@ -100,35 +101,35 @@ def inspect(
     Failures are in the result.
     """
     selection = candidate.selection
-    identity: dict[str, Any] = {
-        "name": selection.name,
-        "server": selection.server.name,
-        "setting": selection.setting,
-        "version": candidate.version,
-        "source_key": selection.source_key,
-    }
+    inspection = Inspection(
+        name=selection.name,
+        server=selection.server.name,
+        setting=selection.setting,
+        version=candidate.version,
+        source_key=selection.source_key,
+    )
     if candidate.built is None:
         fault, *lines = (candidate.fault or "").splitlines()
         words = "\n".join(line.removeprefix("  | ") for line in lines)
-        return Inspection(**identity, fault=fault, words=words, lacks=candidate.lacks)
-    identity["build_key"] = candidate.built.key
+        return replace(inspection, fault=fault, words=words, lacks=candidate.lacks)
+    inspection = replace(inspection, build_key=candidate.built.key)
     contender = contender_from(selection, candidate.built)
     backlog = selection.start.backlog
-    return _inspect(world, contender, identity, levels, workloads, backlog)
+    return _inspect(world, contender, inspection, levels, workloads, backlog)
 
 
 def inspect_own(
     world: World, contender: Contender, levels: Sequence[int], workloads: Sequence[Workload]
 ) -> Inspection:
     """The same for a server of the user's own. What it is loaded with is the first workload."""
-    identity = {"name": contender.name, "server": "", "setting": "default"}
-    return _inspect(world, contender, identity, levels, workloads, None)
+    inspection = Inspection(name=contender.name, server="", setting="default")
+    return _inspect(world, contender, inspection, levels, workloads, None)
 
 
 def _inspect(
     world: World,
     contender: Contender,
-    identity: Mapping[str, Any],
+    inspection: Inspection,
     levels: Sequence[int],
     workloads: Sequence[Workload],
     declared_backlog: int | Literal["system"] | None,
@@ -142,12 +143,12 @@ def _inspect(
         cautions.append(f"workload {', '.join(left_out)} not tried: {error} ({error.hint})")
         workloads = tried
     except DeadheatError as error:
-        return Inspection(**identity, fault=str(error))
+        return replace(inspection, fault=str(error))
     try:
         instance = lifecycle.start(world, replace(contender, env={**contender.env, **env}))
     except StartFailed as error:
         fault = f"{error.reason} ({error.hint})" if error.hint else error.reason
-        return Inspection(**identity, fault=fault, words=error.log_tail)
+        return replace(inspection, fault=fault, words=error.log_tail)
     loaded = workloads[0] if workloads and contender.any_body else None
     served: dict[str, int] = {}
     served_most: dict[str, int] = {}
@@ -195,8 +196,8 @@ def _inspect(
         cautions.append(
             f"killed, because it had not ended {contender.stop_s:g} s after {contender.stop_signal}"
         )
-    return Inspection(
-        **identity,
+    return replace(
+        inspection,
         fault=wrong,
         ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=used.memory_bytes if used is not None else None,

@@ -16,6 +16,7 @@ from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol, amend
 from deadheat.stats.warmup.warm_rule import Compiler
+from deadheat.strict import JsonObject
 from deadheat.workload import SampleRequest
 
 # Programs without a compiler at run time; of another one, warm-up has to assume one.
@@ -38,7 +39,7 @@ class OwnRequest:
             self.headers
         )
 
-    def workload(self, path: str) -> dict[str, Any]:
+    def workload(self, path: str) -> JsonObject:
         """The workload with this one request, as a value of a protocol. Raises `DeadheatError`."""
         headers = {}
         for header in self.headers:
@@ -217,7 +218,7 @@ KEPT = (
 )  # what the store needs of one
 
 
-def kept_of(contender: Contender) -> dict[str, Any]:
+def kept_of(contender: Contender) -> JsonObject:
     """What the store keeps of a contender that the catalog does not have, as JSON."""
     return {**{name: getattr(contender, name) for name in KEPT}, "command": [*contender.command]}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import Server
 from deadheat.catalog.lock_file import LockFault, check_locks
-from deadheat.catalog.manifest import ended_support
+from deadheat.catalog.manifest import BY_STRINGS, ended_support
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Listeners
 from deadheat.measure import lifecycle
@@ -116,10 +116,12 @@ def folder_checks(server: Server, version: str | None) -> Iterator[Check]:
         reading = "Netty's own epoll, as a note says" if noted else "Netty's own epoll, in no note"
         yield Check("native transport", noted, reading)
     if "page" in manifest.workloads:
+        engine = manifest.template_engine
         by_hand = [name for name, text in code.items() if "&lt;" in text]
-        noted = any("no template engine" in note for note in manifest.notes)
-        escaping = f"{by_hand[0]} escapes by itself" if by_hand else "an engine escapes"
-        yield Check("template", noted or not by_hand, escaping + (", as a note says" * noted))
+        reading = f"template_engine is {engine}" if engine else "template_engine is not set"
+        if by_hand and engine != BY_STRINGS:
+            reading += f", but {by_hand[0]} escapes by itself"
+        yield Check("template", engine == BY_STRINGS or bool(engine and not by_hand), reading)
     ended = ended_support(manifest.support, version, datetime.date.today())
     for line, until in ended.items():
         yield Check("support", None, f"{line} ended on {until}")

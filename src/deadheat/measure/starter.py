@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
@@ -33,6 +32,7 @@ from deadheat.protocol import Protocol
 from deadheat.stats.warmup.warm_rule import Earlier, Reading
 from deadheat.store import Store
 from deadheat.store.json_columns import Behavior
+from deadheat.strict import JsonObject
 from deadheat.workload import HELLO, Level, Workload
 
 RENEWAL_S = 0.5  # of warm-up between renewals of the connections
@@ -147,7 +147,7 @@ class StartAttempt:
         self._instance_id = 0
         self._behavior = Behavior()
         self._loads: dict[Level, LoadProcess] = {}
-        self._footprint: Mapping[str, Any] | None = None  # None: its processes are not seen
+        self._footprint: JsonObject | None = None  # None: its processes are not seen
 
     def run(self, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.
@@ -403,7 +403,7 @@ def stop(
     store.update_instance(instance_id, **end(world, instance, loads))
 
 
-def end(world: World, instance: Instance, loads: Mapping[Level, LoadProcess]) -> dict[str, Any]:
+def end(world: World, instance: Instance, loads: Mapping[Level, LoadProcess]) -> JsonObject:
     """Stop an instance and its load processes. Returns what the store keeps of it.
 
     The instance is stopped even if a load process cannot be. Several threads may do this for
@@ -416,7 +416,7 @@ def end(world: World, instance: Instance, loads: Mapping[Level, LoadProcess]) ->
                 closing.callback(close_load, load)
     finally:
         ended = lifecycle.stop(world, instance)
-    how: dict[str, Any] = {"how": ended.how}
+    how: dict[str, object] = {"how": ended.how}
     if ended.log_cut_bytes:
         how["log_cut_bytes"] = ended.log_cut_bytes
     return {"log_tail": tail, "ended": how}
@@ -428,15 +428,15 @@ def _left_out_of(entered: EnteredContender, workloads: frozenset[str]) -> Entere
     return replace(entered, contender=replace(entered.contender, left_out=left_out))
 
 
-def _steady(results: Mapping[str, Warmed], footprint: Mapping[str, Any] | None) -> dict[str, Any]:
+def _steady(results: Mapping[str, Warmed], footprint: JsonObject | None) -> JsonObject:
     """The warm-up on the first workload as it is stored, with those on others under `later`.
 
     What the instance used before it is beside them.
     """
     (_, first), *others = results.items()
     later = {workload: warmed.to_json() for workload, warmed in others}
-    before = {"footprint": dict(footprint)} if footprint else {}
-    return first.to_json() | ({"later": later} if later else {}) | before
+    before = {"footprint": footprint} if footprint else {}
+    return {**first.to_json(), **({"later": later} if later else {}), **before}
 
 
 def workload_faults(

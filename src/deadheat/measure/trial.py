@@ -20,6 +20,7 @@ from deadheat.measure.world import LoadSide, World
 from deadheat.protocol import AloneProtocol, Protocol, SliceProtocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
 from deadheat.store.slices import StoredSlice
+from deadheat.strict import JsonObject
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
@@ -202,7 +203,7 @@ def measure(
         result,
         fault,
         (before, after),
-        figures=database_figures(database_s, result) | link_figures(samples, on_loads),
+        figures={**database_figures(database_s, result), **link_figures(samples, on_loads)},
         series={
             "machine": [asdict(sample) for sample in samples],
             "load": list(result.series) if result else [],
@@ -221,7 +222,7 @@ def trial_record(
     fault: str | None,
     usage: tuple[Usage | None, Usage | None],
     *,
-    figures: Mapping[str, Any],
+    figures: JsonObject,
     series: Mapping[str, list[Any]],
     slices: Sequence[StoredSlice] = (),
     gates: Sequence[Gate],
@@ -276,7 +277,7 @@ def us_per_request(cpu_s: float | None, result: LoadResult | None) -> float | No
 
 def per_request_figures(
     usage: tuple[Usage | None, Usage | None], result: LoadResult | None
-) -> dict[str, Any]:
+) -> JsonObject:
     """`PerRequest` as it is stored, without what is unknown; nothing if all of it is.
 
     CPU time, switches, page faults and packets are of all requests sent. Bytes are of those that
@@ -302,13 +303,13 @@ def per_request_figures(
     return {"per_request": known} if known else {}
 
 
-def database_figures(cpu_s: float | None, result: LoadResult | None) -> dict[str, Any]:
+def database_figures(cpu_s: float | None, result: LoadResult | None) -> JsonObject:
     """The database's CPU over every request, beside the server's own; nothing without one."""
     us = us_per_request(cpu_s, result)
     return {} if us is None else {"database_cpu_us_per_request": us}
 
 
-def other_figures(result: LoadResult | None) -> dict[str, Any]:
+def other_figures(result: LoadResult | None) -> JsonObject:
     """What a result holds beside the columns and tables of a trial."""
     if result is None:
         return {}
@@ -318,7 +319,7 @@ def other_figures(result: LoadResult | None) -> dict[str, Any]:
     return figures
 
 
-def link_figures(samples: Sequence[Sample], on_loads: LoadWatch) -> dict[str, Any]:
+def link_figures(samples: Sequence[Sample], on_loads: LoadWatch) -> JsonObject:
     """The increase of the network counters of all hosts; those of load hosts are marked."""
     if not on_loads.by_host:
         return {}

@@ -27,6 +27,7 @@ from deadheat.stats.warmup.warm_rule import (
     WarmVerdict,
     Windows,
 )
+from deadheat.strict import JsonObject
 from deadheat.workload import Level
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
@@ -91,7 +92,7 @@ class Warmed:
     reading: Reading | None = None  # what a later instance of the contender learns from
     load_failed: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         values = asdict(self)
         reading = values.pop("reading")
         del values["load_failed"]
@@ -241,24 +242,54 @@ def _chunk_s(missing: float, counts: Sequence[float], seconds: Sequence[float]) 
 def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[float]]:
     """Right answers and seconds of successive windows, of `window_s` or a little more each.
 
-    What is left at the end joins the last window. A request counts if it was sent in the measured
-    part. So the answers of the drain, after it, stand for those at its beginning to requests that
-    were sent before: they are spread over as much time at the beginning as the drain took.
+    A request counts if it was sent in the measured part. So the answers of the drain, after it,
+    stand for those at its beginning to requests that were sent before: they are spread over as much
+    time at the beginning as the drain took. Where requests take longer than a window, answers come
+    in bursts; there, each answer is spread over the time that its request took.
     """
-    rows = [row for row in result.series if row["at_s"] <= result.sending_s + ROUNDING_S]
+    takes_long = _mean_service_s(result) > window_s
+    answers = _over_their_requests(result.series) if takes_long else _right_answers(result.series)
     counts: list[float] = []
     seconds: list[float] = []
-    begin_s, count = 0.0, 0.0
-    for row in rows:
-        count += row["ok"]
-        if row["at_s"] - begin_s >= window_s * 0.95:
+    begin_s, count, end_s = 0.0, 0.0, 0.0
+    for row, answered in zip(result.series, answers, strict=True):
+        if row["at_s"] > result.sending_s + ROUNDING_S:
+            break
+        end_s = row["at_s"]
+        count += answered
+        if end_s - begin_s >= window_s * 0.95:
             counts.append(count)
-            seconds.append(row["at_s"] - begin_s)
-            begin_s, count = row["at_s"], 0.0
-    if counts and rows[-1]["at_s"] > begin_s:
+            seconds.append(end_s - begin_s)
+            begin_s, count = end_s, 0.0
+    if counts and end_s > begin_s:
         counts[-1] += count
-        seconds[-1] += rows[-1]["at_s"] - begin_s
-    return _with_drain(counts, seconds, result), seconds
+        seconds[-1] += end_s - begin_s
+    return counts if takes_long else _with_drain(counts, seconds, result), seconds
+
+
+def _right_answers(series: Sequence[Mapping[str, Any]]) -> list[float]:
+    return [row["ok"] for row in series]
+
+
+def _mean_service_s(result: LoadResult) -> float:
+    """0 where the rows have no service times, as those of several load hosts."""
+    rows = [row for row in result.series if row.get("service_us_mean")]
+    answers = sum(row["ok"] for row in rows)
+    return sum(row["ok"] * row["service_us_mean"] for row in rows) / 1e6 / answers if answers else 0
+
+
+def _over_their_requests(series: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The right answers of each row, spread over the mean service time before its end."""
+    ends = [row["at_s"] for row in series]
+    begins = [0.0, *ends[:-1]]
+    counts = [0.0] * len(series)
+    for row, end_s in zip(series, ends, strict=True):
+        sent_s = max(0.0, end_s - (row.get("service_us_mean") or 0.0) / 1e6)
+        for place, (first_s, last_s) in enumerate(zip(begins, ends, strict=True)):
+            overlap_s = min(last_s, end_s) - max(first_s, sent_s)
+            if row["ok"] and overlap_s > 0:
+                counts[place] += row["ok"] * overlap_s / (end_s - sent_s)
+    return counts
 
 
 def _with_drain(counts: list[float], seconds: list[float], result: LoadResult) -> list[float]:

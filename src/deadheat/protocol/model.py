@@ -209,7 +209,7 @@ class AnyProtocol(Strict):
         """The protocol as if it had this workload alone, over this transport alone."""
         name, transport = parts_of(workload)
         own = tuple(each for each in self.workloads if each.name == name)
-        changes: dict[str, Any] = {"workloads": own, "transports": (transport,)}
+        changes: dict[str, object] = {"workloads": own, "transports": (transport,)}
         if transport not in HTTP2:
             changes["streams"] = 1
         if transport not in OVER_TLS:

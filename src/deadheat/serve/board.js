@@ -8,9 +8,10 @@
  *   [string, number, string][], number, Neighbor[], string | null]} Cell
  * Row, whether it is faster, verdict, ratio, low, high.
  * @typedef {[number, number, string, number | null, number | null, number | null]} Neighbor
- * Name, language, kind, version, newer version, file, cold start in ms, bytes of the head.
- * @typedef {[string, string, string, string, string | null, string, number | null, number | null]}
- *   Server
+ * Name, language, kind, version, newer version, file, cold start in ms, bytes of the head, what
+ * renders the page.
+ * @typedef {[string, string, string, string, string | null, string, number | null, number | null,
+ *   string]} Server
  * @typedef {[number, number | null, number | null]} Change
  * @typedef {{ margin: number, workloads: string[], anchors: string[], runs: [string, string][],
  *   servers: Server[], cells: (Cell | null)[][], costs: (number | null)[][], before: [string, (Change | null)[][]][] }} Data
@@ -417,6 +418,7 @@
         `${trials[0]} of ${trials[1]} trials valid`,
       ];
       parts.push(element("p", `${figures.filter(Boolean).join(", ")}.`));
+      if (server[8] && data.workloads[i] === "page") parts.push(element("p", `${server[8]}.`));
       if (older) parts.push(element("p", `It is of ${older}.`));
       if (near.length)
         parts.push(element("ul", ...near.map((each) => element("li", verdict(each)))));

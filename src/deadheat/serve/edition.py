@@ -13,7 +13,6 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from deadheat.cluster.result import pair_run
 from deadheat.foreign_text import one_line
@@ -30,6 +29,7 @@ from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.ranking import host_pairs
 from deadheat.stats.ranking.ranks import Ranking, without_interval
+from deadheat.store.json_columns import StoredManifest
 from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level, parts_of
 
@@ -86,6 +86,7 @@ class ServerFacts:
     notes: tuple[str, ...]
     ended: Mapping[str, str]
     workloads: tuple[str, ...]
+    template_engine: str | None
     build_key: str | None
     cold_start_s: float | None
     head_bytes: int | None
@@ -279,7 +280,6 @@ def _facts(
     ready_s = [start.ready_s for start in contender.starts if start.ready_s is not None]
     heads = [start.behavior.head_bytes for start in contender.starts if start.behavior]
     head_bytes = [each for each in heads if isinstance(each, int)]
-    answered = row.manifest.get("workloads")
     commands = [start.command for start in contender.starts]
     return ServerFacts(
         name=contender.name,
@@ -292,7 +292,8 @@ def _facts(
         homepage=contender.homepage or "",
         notes=contender.notes,
         ended=contender.ended,
-        workloads=tuple(answered) if isinstance(answered, list) else (HELLO,),
+        workloads=row.manifest.workloads,
+        template_engine=row.manifest.template_engine,
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
         head_bytes=head_bytes[0] if head_bytes else None,
@@ -303,14 +304,14 @@ def _facts(
     )
 
 
-def _built(manifest: Mapping[str, Any], contender: ContenderView) -> tuple[str, ...]:
+def _built(manifest: StoredManifest, contender: ContenderView) -> tuple[str, ...]:
     """The build as the run has it: the recipe, its tools, and the log of the steps."""
     build = contender.build
     if build is None:
         return ()
     tools = [f"{name} {version}" for name, version in sorted(build.toolchains.items())]
-    recipe = manifest.get("recipe")
-    return tuple(filter(None, [f"recipe {recipe}" if recipe else "", ", ".join(tools)]))
+    recipe = f"recipe {manifest.recipe}" if manifest.recipe else ""
+    return tuple(filter(None, [recipe, ", ".join(tools)]))
 
 
 def join(name: str, parts: Sequence[EditionPart]) -> Edition:

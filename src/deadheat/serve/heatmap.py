@@ -35,8 +35,9 @@ from deadheat.serve.markup import (
     server_link,
     text,
 )
-from deadheat.serve.servers import anchor
+from deadheat.serve.servers import anchor, renders
 from deadheat.stats.ranking.ranks import Pair, Row, dead_heats
+from deadheat.strict import JsonObject
 from deadheat.workload import Level
 
 PAGE = """<!doctype html>
@@ -298,7 +299,7 @@ def _braces(level: BoardLevel) -> dict[str, str]:
     return css
 
 
-def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) -> dict[str, Any]:
+def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) -> JsonObject:
     """What the script needs: rows in the order of the table, cells as lists of numbers."""
     places = {name: place for place, name in enumerate(names)}
     old = outdated(edition.servers)
@@ -317,6 +318,7 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
                 server_file(name),
                 _round(_ms(edition.servers[name].cold_start_s)),
                 edition.servers[name].head_bytes,
+                one_line(renders(edition.servers[name]), 80),
             ]
             for name in names
         ],

@@ -171,10 +171,6 @@ def paragraph(words: object, css: str = "") -> Html:
     return Html(f'<p{attribute} dir="auto">{text(words)}</p>')
 
 
-def names_list(items: list[Html]) -> Html:
-    return Html('<ul class="names">' + "".join(f"<li>{item}</li>" for item in items) + "</ul>")
-
-
 def slug(name: str) -> str:
     """A file name for a contender. Names that differ have different ones, also without case."""
     plain = re.sub(r"[^a-z0-9._-]+", "-", name.lower())[:NAME_MAX].strip(".-")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from deadheat import numbers
+from deadheat.catalog.manifest import BY_STRINGS
 from deadheat.errors import StoreError
 from deadheat.foreign_text import one_line, printable
 from deadheat.measure.contender import REFERENCE
@@ -183,11 +184,19 @@ def _about(facts: ServerFacts) -> Html:
         ", ".join(filter(None, [facts.language, facts.framework, facts.kind])),
         f"version {facts.version}" if facts.version else "",
         *facts.notes,
+        renders(facts),
     ]
     sentences = [text(one_line(each)) for each in words if each]
     if facts.homepage.startswith(("http://", "https://")):
         sentences.append(link(facts.homepage, one_line(facts.homepage, 80)))
     return Html(". ".join(sentences))
+
+
+def renders(facts: ServerFacts) -> str:
+    """What renders the workload page, without a full stop; empty if the run does not say."""
+    if facts.template_engine == BY_STRINGS:
+        return "Its own code builds the page from strings"
+    return f"{facts.template_engine} renders the page" if facts.template_engine else ""
 
 
 def _bootstrap(facts: ServerFacts, bootstrap: Bootstrap) -> Iterator[Html]:

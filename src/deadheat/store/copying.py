@@ -16,6 +16,7 @@ from deadheat.store.json_columns import (
     masked_protocol,
     parsed,
 )
+from deadheat.store.rows import Columns
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
 
@@ -68,7 +69,7 @@ def copy_run(
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 
-def _masked(row: dict[str, Any], secrets: frozenset[str]) -> dict[str, Any]:
+def _masked(row: Columns, secrets: frozenset[str]) -> Columns:
     """A row with `***` for each password: only the store keeps it, to start a server again."""
     changes: dict[str, Callable[[Any], Any]] = {
         "command": lambda words: [*without_secrets(words)[0]],
@@ -90,11 +91,11 @@ def _owner_in(source: sqlite3.Connection, run_id: str) -> str | None:
 
 def _changed(
     table: str,
-    rows: Iterator[dict[str, Any]],
+    rows: Iterator[Columns],
     ids: Mapping[str, Mapping[int, int]],
     imported: ImportedFrom | None,
     owner: Mapping[str, Any],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Columns]:
     """The rows, which refer to the copies of other rows, and carry the import and the owner."""
     for row in rows:
         for column, referred in REFERS_TO.items():
@@ -112,8 +113,8 @@ def _changed(
 
 
 def _numbered(
-    target: sqlite3.Connection, table: str, rows: Iterator[dict[str, Any]], ids: dict[int, int]
-) -> Iterator[dict[str, Any]]:
+    target: sqlite3.Connection, table: str, rows: Iterator[Columns], ids: dict[int, int]
+) -> Iterator[Columns]:
     """The rows with ids that are free in `target`; notes the new ones by the old ones in `ids`.
 
     A build that is there already, with the same owner, keeps its id and is not given back.
@@ -143,7 +144,7 @@ def _stored_build(target: sqlite3.Connection, build: Mapping[str, Any]) -> int |
     return int(row[0]) if row else None
 
 
-def _insert(target: sqlite3.Connection, table: str, rows: Iterator[dict[str, Any]]) -> None:
+def _insert(target: sqlite3.Connection, table: str, rows: Iterator[Columns]) -> None:
     first = next(rows, None)
     if first is None:
         return

@@ -21,6 +21,8 @@ from deadheat.foreign_text import masked, without_secrets
 from deadheat.inflate import parse
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.ranks import Decided
+from deadheat.strict import JsonObject
+from deadheat.workload import HELLO
 
 Raw = TypeVar("Raw")
 Value = TypeVar("Value")
@@ -75,11 +77,11 @@ def masked_protocol(values: Any, secrets: frozenset[str]) -> Any:
     return text
 
 
-def masked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def masked_manifest(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is kept of a contender, with `***` for passwords in its start command."""
     command = manifest.get("command")
     if not isinstance(command, list):
-        return dict(manifest)
+        return manifest
     return {**manifest, "command": [*without_secrets([str(word) for word in command])[0]]}
 
 
@@ -94,7 +96,7 @@ class StoredJson(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    def as_stored(self) -> dict[str, Any]:
+    def as_stored(self) -> JsonObject:
         return self.model_dump(exclude_unset=True)
 
 
@@ -102,7 +104,34 @@ def as_stored(value: object) -> object:
     return value.as_stored() if isinstance(value, StoredJson) else value
 
 
-AsStored = Annotated[dict[str, Any], BeforeValidator(as_stored)]  # in a document
+AsStored = Annotated[JsonObject, BeforeValidator(as_stored)]  # in a document
+
+
+class StoredClaim(StoredJson):
+    """The row of a published comparison that a server represents."""
+
+    protocol: str
+    row: str
+    setting: str | None = None
+    differs: tuple[str, ...] = ()
+
+
+class StoredManifest(StoredJson):
+    """What is kept of a contender: the manifest of a server of the catalog, or how the user's own
+    server is started.
+    """
+
+    language: str | None = None  # None: not of the catalog
+    framework: str | None = None
+    kind: str | None = None
+    homepage: str | None = None
+    notes: tuple[str, ...] = ()
+    verified: str | None = None
+    recipe: str | None = None
+    template_engine: str | None = None
+    workloads: tuple[str, ...] = (HELLO,)
+    published: tuple[StoredClaim, ...] = ()
+    support: Any = None  # of a foreign bundle, anything
 
 
 class Behavior(StoredJson):

@@ -20,6 +20,7 @@ from deadheat.store.copying import BELONGS
 from deadheat.store.json_columns import parsed
 from deadheat.store.rows import POOLED_GATES
 from deadheat.store.store import Store, run_state
+from deadheat.strict import JsonObject
 from deadheat.workload import over
 
 VALID = f"""trial.state = 'ok' AND NOT EXISTS (
@@ -125,7 +126,7 @@ class RacedContender:
     state: str
     protocol: StoredProtocol
     name: str
-    manifest: dict[str, Any]
+    manifest: JsonObject
     build_key: str | None
     trials: int
     memory_bytes: int | None

@@ -21,6 +21,7 @@ from deadheat.store.json_columns import (
     Conclusion,
     StoredEnding,
     StoredJson,
+    StoredManifest,
     WarmUp,
     decoded,
     masked_manifest,
@@ -275,7 +276,11 @@ def _masked(run: StoredRun, secrets: frozenset[str]) -> StoredRun:
     return replace(
         run,
         contenders=tuple(
-            replace(each, fault=hide(each.fault), manifest=masked_manifest(each.manifest))
+            replace(
+                each,
+                fault=hide(each.fault),
+                manifest=StoredManifest.model_validate(masked_manifest(each.manifest.as_stored())),
+            )
             for each in run.contenders
         ),
         instances=tuple(
@@ -298,7 +303,8 @@ def trial_series(store: Store, trial_id: int, name: str) -> list[Any]:
 
 
 def _contender(row: sqlite3.Row, run_id: str) -> StoredContender:
-    manifest = decoded(parse, row["manifest"], run_id, f"the manifest of contender {row['id']}")
+    what = f"the manifest of contender {row['id']}"
+    manifest = parsed(StoredManifest.model_validate, row["manifest"], run_id, what)
     return _as(StoredContender, row, manifest=manifest)
 
 

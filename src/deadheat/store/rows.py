@@ -15,12 +15,14 @@ from deadheat.store.json_columns import (
     Behavior,
     CalibrationResult,
     StoredEnding,
+    StoredManifest,
     TrialResult,
     WarmUp,
     decoded,
     parsed,
 )
 from deadheat.store.slices import StoredSlice
+from deadheat.strict import JsonObject
 
 EXPLAINED, STACKS = "explained", "stacks"  # in a trial's result, and among its series
 
@@ -47,7 +49,7 @@ class StoredContender:
     workers: int
     threads: int
     version: str | None
-    manifest: Mapping[str, Any]
+    manifest: StoredManifest
     build_id: int | None
     build_key: str | None
     fault: str | None
@@ -55,7 +57,7 @@ class StoredContender:
     @property
     def is_own(self) -> bool:
         """Whether it is a server of the user's own, which the catalog does not have."""
-        return self.role == "contender" and "language" not in self.manifest
+        return self.role == "contender" and self.manifest.language is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def _command(text: str) -> tuple[str, ...]:
     return tuple(parse(text))
 
 
+Columns = dict[str, Any]  # of a table: SQLite's values by column
 Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
 POOLED_GATES = ("ceiling", "client_cpu")  # judged over all closed-loop trials of a contender
 PARTS = ("histograms", "series", "slices", "errors", "gates")  # in tables of their own
@@ -173,7 +176,7 @@ class Gate:
     unit: Unit | None  # of both; None if there is neither
     advice: str
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """The columns of table `gate`."""
         return {
             "code": self.code,
@@ -216,7 +219,7 @@ class TrialRecord(TrialPlace):
     memory_peak_bytes: int | None = None
     processes: int | None = None
     threads: int | None = None
-    result: Mapping[str, Any] = field(default_factory=dict)
+    result: JsonObject = field(default_factory=dict)
     stdout: str = ""
     stderr: str = ""
     histograms: Mapping[str, str] = field(default_factory=dict)
@@ -237,7 +240,7 @@ class TrialRecord(TrialPlace):
             **{each.name: getattr(place, each.name) for each in fields(TrialPlace)}, **values
         )
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """The columns of table `trial`."""
         names = [each.name for each in fields(self) if each.name not in PARTS]
         return {name: getattr(self, name) for name in names} | {

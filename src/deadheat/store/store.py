@@ -20,9 +20,10 @@ from deadheat.host.fingerprint import Fingerprint
 from deadheat.protocol import StoredProtocol
 from deadheat.store.copying import copy_run
 from deadheat.store.json_columns import Conclusion, ImportedFrom
-from deadheat.store.rows import TrialRecord
+from deadheat.store.rows import Columns, TrialRecord
 from deadheat.store.schema import create, is_store
 from deadheat.store.slices import slices_json
+from deadheat.strict import JsonObject
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
 
@@ -74,7 +75,7 @@ class Store:
             "seed": seed,
             "deadheat_version": deadheat_version,
             "generator_version": generator_version,
-            "writer": json.dumps(Writer.this_process().to_json()),
+            "writer": Writer.this_process().to_text(),
             "conclusion": (conclusion or Conclusion()).to_text(),
         }
         with self._commit() as connection:
@@ -93,7 +94,7 @@ class Store:
             updated = connection.execute(
                 "UPDATE run SET state = 'running', ended_at = NULL, writer = ?, conclusion = ?"
                 " WHERE id = ? AND writer = ?",
-                (json.dumps(Writer.this_process().to_json()), conclusion.to_text(), run_id, writer),
+                (Writer.this_process().to_text(), conclusion.to_text(), run_id, writer),
             )
         if updated.rowcount != 1:
             raise StoreError(f"run {run_id} has just been resumed by another process")
@@ -148,9 +149,7 @@ class Store:
         with self._commit() as connection:
             return [_insert_trial(connection, record) for record in records]
 
-    def add_calibration(
-        self, host_key: str, fingerprint: Fingerprint, result: Mapping[str, Any]
-    ) -> int:
+    def add_calibration(self, host_key: str, fingerprint: Fingerprint, result: JsonObject) -> int:
         return self._insert(
             "calibration",
             at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -172,7 +171,7 @@ class Store:
         """Merge the write-ahead log into the file, so that the store is this one file."""
         self._connection.execute("PRAGMA journal_mode = DELETE")
 
-    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
+    def rows(self, query: str, *values: object) -> list[Columns]:
         """Rows of a query as dictionaries."""
         return [dict(row) for row in self.select(query, *values)]
 
@@ -305,7 +304,7 @@ def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any
     return cursor.lastrowid or 0
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
+def _texts(values: JsonObject) -> Columns:
     """Mappings and sequences as JSON text, everything else unchanged."""
     return {
         name: json.dumps(value) if isinstance(value, dict | list | tuple) else value
@@ -335,8 +334,8 @@ class Writer:
         pid = os.getpid()
         return cls(*_here(), pid, _start_ticks(pid) or 0)
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_text(self) -> str:
+        return json.dumps(asdict(self))
 
     def state(self) -> Literal["alive", "gone", "unknown"]:
         """`unknown` if its number means nothing here: another machine, boot or container."""

@@ -9,13 +9,17 @@ import string
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat import numbers
 from deadheat.catalog.manifest import HTTP, TRANSPORTS, Name, Strict, Text, Texts, Transport
+from deadheat.strict import JsonObject
 from deadheat.workload.sample import SampleRequest
+
+if TYPE_CHECKING:
+    from deadheat.load.base import EngineWorkload
 
 HELLO = "hello"
 # A brace that does not begin `{name}` is a part of the text, so JSON needs no escapes.
@@ -244,8 +248,7 @@ class Workload(Strict):
     def without_words(self) -> "Workload":
         return self.model_copy(update={"about": self.name, "purpose": None, "rules": ()})
 
-    def for_engine(self) -> dict[str, Any]:
-        """What `deadheat-load --workload` takes."""
+    def for_engine(self) -> "EngineWorkload":
         return {
             "name": self.name,
             "draws": self.draws,
@@ -293,11 +296,11 @@ def _draw(variables: Mapping[str, Variable], source: random.Random) -> dict[str,
     return {name: variable.draw(source) for name, variable in variables.items()}
 
 
-def _dump(variables: Mapping[str, Variable]) -> dict[str, Any]:
+def _dump(variables: Mapping[str, Variable]) -> JsonObject:
     return {name: variable.model_dump(exclude_none=True) for name, variable in variables.items()}
 
 
-def _without_none(request: Request) -> dict[str, Any]:
+def _without_none(request: Request) -> JsonObject:
     return request.model_dump(exclude_none=True, exclude={"expect": {"after_ms"}})
 
 

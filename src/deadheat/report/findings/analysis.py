@@ -7,14 +7,13 @@ bound is separated from a slower contender's rate, the order of these two is kno
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from deadheat.numbers import count
 from deadheat.protocol import Settle
 from deadheat.report.model.slice_fit import ended_at_s
-from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
+from deadheat.report.model.view import Cell, ContenderView, Memo, RunView, TrialView
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking.change import asking_slower
 from deadheat.stats.ranking.decision import Verdict
@@ -63,7 +62,7 @@ class LevelAnalysis:
     connections: int
     standings: tuple[Standing, ...]
     ranking: Ranking | None
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of findings
+    kept: Memo = field(default_factory=Memo, compare=False, repr=False)  # of findings
 
     @property
     def served(self) -> bool:
@@ -76,13 +75,13 @@ class LevelAnalysis:
     @property
     def by_name(self) -> Mapping[str, tuple[int, Standing]]:
         """The place and the standing of each contender."""
-        if "by_name" not in self.kept:
-            self.kept["by_name"] = {
+        return self.kept.once(
+            "by_name",
+            lambda: {
                 standing.contender.name: (place, standing)
                 for place, standing in enumerate(self.standings)
-            }
-        names: Mapping[str, tuple[int, Standing]] = self.kept["by_name"]
-        return names
+            },
+        )
 
     def place(self, name: str) -> int:
         """Where a contender stands, from 0. Raises KeyError for another name."""
@@ -119,10 +118,7 @@ def analyze(view: RunView) -> Analysis:
     The view keeps the result: each format and each page asks for it.
     """
     first, *_ = view.by_workload
-    if "analysis" not in first.kept:
-        first.kept["analysis"] = _analyze(first)
-    analysis: Analysis = first.kept["analysis"]
-    return analysis
+    return first.kept.once("analysis", lambda: _analyze(first))
 
 
 def _analyze(view: RunView) -> Analysis:
@@ -356,10 +352,7 @@ def at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
 
     Ranks the level once more, so the level keeps the result: each format asks several times.
     """
-    if "at_least" not in level.kept:
-        level.kept["at_least"] = _at_least(view, level)
-    bounds: tuple[AtLeast, ...] = level.kept["at_least"]
-    return bounds
+    return level.kept.once("at_least", lambda: _at_least(view, level))
 
 
 def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:

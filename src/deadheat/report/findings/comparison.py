@@ -30,6 +30,7 @@ from deadheat.stats.ranking.change import UnpairedChange, change, relative_chang
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.pairs import rate_matrix
 from deadheat.stats.ranking.ranks import Pair
+from deadheat.strict import JsonObject, finite
 from deadheat.workload import Level
 
 MIN_NAME_WIDTH = 24
@@ -207,7 +208,28 @@ def _rates(view: RunView, connections: int) -> dict[str, Floats]:
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}
 
 
-def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class LevelChanges:
+    """One level of two runs: the agreement of their ranks, and the change of each contender."""
+
+    agreement: Agreement | None
+    changes: Mapping[str, UnpairedChange]
+    changes_beside_the_others: Mapping[str, UnpairedChange]
+
+
+@dataclass(frozen=True, slots=True)
+class RunChanges:
+    """What changed between two runs."""
+
+    levels: Mapping[str, LevelChanges]
+    footprint: tuple[FootprintChange, ...]
+    differences: tuple["Difference", ...]
+
+    def to_json(self) -> JsonObject:
+        return finite(asdict(self))
+
+
+def two_runs(first: RunView, second: RunView) -> tuple[list[str], RunChanges]:
     """Rank agreement, the change of each contender, and differences in setup: lines, and data.
 
     Raises `DeadheatError` for runs without a workload in common.
@@ -237,11 +259,7 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
             lines += [
                 INDENT + line for line in table(before, after, connections, all_changes, beside)
             ]
-            levels[Level(name, connections).short] = {
-                "agreement": asdict(agreement) if agreement else None,
-                "changes": _by_name(all_changes),
-                "changes_beside_the_others": _by_name(beside),
-            }
+            levels[Level(name, connections).short] = LevelChanges(agreement, all_changes, beside)
     if not levels:
         lines.append("no connection level is in both runs")
     taken = footprint_changes(first, second)
@@ -249,13 +267,7 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     setup = differences(first, second)
     lines.append("differences in setup" if setup else "no difference in the stored setup")
     lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
-    return lines, finite(
-        {
-            "levels": levels,
-            "footprint": [asdict(each) for each in taken],
-            "differences": [asdict(item) for item in setup],
-        }
-    )
+    return lines, RunChanges(levels, tuple(taken), setup)
 
 
 def _footprint_lines(
@@ -288,17 +300,13 @@ def _apart(first: RunView, second: RunView) -> str:
     )
 
 
-def _by_name(changes: Mapping[str, UnpairedChange]) -> dict[str, Any]:
-    return {name: asdict(change) for name, change in changes.items()}
-
-
 def _at(workload: str, connections: int) -> str:
     """`100 connections`, or `route, 100 connections`."""
     return one_line(str(Level(workload, connections)))
 
 
-def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, Any]]:
-    """The difference between two contenders of one run: lines, and data.
+def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], Mapping[str, Pair | None]]:
+    """The difference between two contenders of one run: lines, and their pair at each level.
 
     Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
     """
@@ -312,7 +320,7 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
                 f"its contenders: {', '.join(known)}",
             )
     lines = [f"{a} and {b} in run {view.run_id}"]
-    pairs: dict[str, Any] = {}
+    pairs: dict[str, Pair | None] = {}
     for part in view.by_workload:
         contenders = {contender.name: contender for contender in part.contenders}
         if missing := [name for name in (a, b) if name not in contenders]:
@@ -323,14 +331,17 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
             pair = _pair_of(level, a, b)
             texts = _pair_lines(level, pair, contenders[a], contenders[b])
             lines += [INDENT + line for line in texts]
-            pairs[Level(part.workload, level.connections).short] = _to_json(pair)
-    return lines, finite({"levels": pairs})
+            pairs[Level(part.workload, level.connections).short] = pair
+    return lines, pairs
 
 
-def _to_json(pair: Pair | None) -> dict[str, Any] | None:
-    if pair is None:
-        return None
-    return {name: value for name, value in asdict(pair).items() if name != "outlook"}
+def pairs_json(pairs: Mapping[str, Pair | None]) -> JsonObject:
+    """What `two_contenders` found, as JSON."""
+    levels = {
+        level: pair and {key: each for key, each in asdict(pair).items() if key != "outlook"}
+        for level, pair in pairs.items()
+    }
+    return finite({"levels": levels})
 
 
 def _agreement_lines(agreement: Agreement | None) -> list[str]:
@@ -387,15 +398,6 @@ def _pair_lines(
         f"P({pair.faster} faster) {pair.probability_faster:.3f}",
         pair.ratio.method,
     ]
-
-
-def finite(data: Any) -> Any:
-    """The same data with None for each infinity and NaN, which JSON lacks."""
-    if isinstance(data, Mapping):
-        return {key: finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 HASH_CHARS = 12

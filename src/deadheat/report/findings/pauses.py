@@ -66,18 +66,17 @@ def find_pauses(slices_by_name: Mapping[str, Slices]) -> dict[str, Pauses]:
 
 def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
     """The contenders that pause at a level."""
-    if "pauses" not in level.kept:
-        cells = {
-            each.name: each.cells.get(level.connections, Cell(level.connections))
-            for each in (*view.contenders, *view.controls)
-        }
-        pausing = find_pauses({name: _slices(cell) for name, cell in cells.items()})
-        controls = {control.name for control in view.controls}
-        level.kept["pauses"] = {
-            name: each for name, each in pausing.items() if name not in controls
-        }
-    pauses: Mapping[str, Pauses] = level.kept["pauses"]
-    return pauses
+    return level.kept.once("pauses", lambda: _pauses_at(view, level))
+
+
+def _pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
+    cells = {
+        each.name: each.cells.get(level.connections, Cell(level.connections))
+        for each in (*view.contenders, *view.controls)
+    }
+    pausing = find_pauses({name: _slices(cell) for name, cell in cells.items()})
+    controls = {control.name for control in view.controls}
+    return {name: each for name, each in pausing.items() if name not in controls}
 
 
 def _pauses(longest_us: float, share: float) -> Pauses:

@@ -99,12 +99,7 @@ class Profile:
 
 def profile(view: RunView) -> Profile | None:
     """None for a run of one workload, or of none that has a rate. The view keeps it."""
-    if not view.later:
-        return None
-    if "profile" not in view.kept:
-        view.kept["profile"] = _profile(view)
-    overview: Profile | None = view.kept["profile"]
-    return overview
+    return view.kept.once("profile", lambda: _profile(view)) if view.later else None
 
 
 def _profile(view: RunView) -> Profile | None:

@@ -3,7 +3,7 @@
 import datetime
 import json
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -17,6 +17,7 @@ from deadheat.report.model import evidence
 from deadheat.report.model.series import SHAPE, Finite, Series
 from deadheat.store.json_columns import AsStored, Explained, PerRequest
 from deadheat.store.slices import StoredSlice
+from deadheat.strict import JsonObject
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
@@ -30,10 +31,7 @@ Known = Annotated[Finite | None, BeforeValidator(known)]
 
 
 class Part(BaseModel):
-    """Rejects unknown keys and infinite numbers; an unknown figure is null.
-
-    A part may be made from a value whose attributes have the names of its fields.
-    """
+    """Rejects unknown keys and infinite numbers; may be made from a value with these attributes."""
 
     model_config = SHAPE | ConfigDict(
         frozen=True, from_attributes=True, revalidate_instances="never"
@@ -54,7 +52,7 @@ class RunPart(Part):
     """Start to end; to the last trial for a run that has not ended."""
     race_s: Finite | None
     """The race alone, without builds: what the budget bounds. `elapsed_s` if it was cut short."""
-    protocol: dict[str, Any]
+    protocol: JsonObject
     """The protocol of this run: the file's values, overridden by the command line."""
     command: tuple[str, ...]
     seed: int
@@ -80,7 +78,7 @@ class HostPart(Part):
     role: str
     cpus: tuple[int, ...]
     """The CPUs it was given."""
-    fingerprint: dict[str, Any]
+    fingerprint: JsonObject
 
 
 class LatencyPart(Part):

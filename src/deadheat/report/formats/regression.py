@@ -5,17 +5,17 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 from xml.etree import ElementTree
 
 from deadheat import numbers
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis
-from deadheat.report.findings.comparison import finite, paired_rates
+from deadheat.report.findings.comparison import paired_rates
 from deadheat.report.findings.next_step import Source, next_step, run_anew
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Change, Outcome
+from deadheat.strict import JsonObject, finite
 from deadheat.workload import HELLO, Level
 
 HEADER = (
@@ -52,9 +52,8 @@ class Regression:
     fix: str | None
     workload: str = HELLO
 
-    def to_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = finite(asdict(self) | {"outcome": self.outcome.name})
-        return values
+    def to_json(self) -> JsonObject:
+        return finite(asdict(self) | {"outcome": self.outcome.name})
 
 
 def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list[Regression]:

@@ -6,10 +6,9 @@ import datetime
 import functools
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import NonNegativeInt
 
@@ -18,7 +17,7 @@ from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.store import StoredRun
-from deadheat.store.json_columns import Counters, TrialResult
+from deadheat.store.json_columns import Counters, StoredClaim, TrialResult
 from deadheat.store.rows import StoredBuild, StoredTrial, TrialOutput
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -108,17 +107,17 @@ class PublishedRow:
     rates: tuple[PublishedRate, ...]
 
 
-def published_rows(manifest: Mapping[str, Any]) -> tuple[PublishedRow, ...]:
-    """The rows of a stored manifest whose figures are available here."""
+def published_rows(claims: Iterable[StoredClaim]) -> tuple[PublishedRow, ...]:
+    """The rows whose figures are available here."""
     rows = (
         PublishedRow(
-            comparison=claim["protocol"],
-            row=claim["row"],
-            setting=claim.get("setting") or "default",
-            differs=tuple(claim.get("differs", ())),
-            rates=_published_rates(claim["protocol"], claim["row"]),
+            comparison=claim.protocol,
+            row=claim.row,
+            setting=claim.setting or "default",
+            differs=claim.differs,
+            rates=_published_rates(claim.protocol, claim.row),
         )
-        for claim in manifest.get("published", ())
+        for claim in claims
     )
     return tuple(row for row in rows if row.rates)
 

@@ -4,7 +4,6 @@ import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from deadheat.campaign.explain import EXPLAIN
 from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
@@ -29,6 +28,7 @@ from deadheat.report.model.series import Distribution
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.json_columns import Explained
 from deadheat.store.rows import (
     STACKS,
     StoredCalibration,
@@ -36,7 +36,7 @@ from deadheat.store.rows import (
     StoredInstance,
     StoredTrial,
 )
-from deadheat.workload import HELLO, parts_of
+from deadheat.workload import parts_of
 
 WORKLOADS_MAX = 40
 SKEW = "skew_us"
@@ -174,21 +174,22 @@ def _contenders(
             workers=row.workers,
             threads=row.threads,
             version=row.version,
-            language=row.manifest.get("language"),
-            framework=row.manifest.get("framework"),
-            kind=row.manifest.get("kind"),
+            language=row.manifest.language,
+            framework=row.manifest.framework,
+            kind=row.manifest.kind,
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
             cells=_cells(trials[row.id], facts, run.protocol),
             offered=_offered(trials[row.id], facts),
-            homepage=row.manifest.get("homepage"),
+            homepage=row.manifest.homepage,
             notes=_notes(row),
             ended=_ended(row, run.started_at.date()),
-            published=published_rows(row.manifest),
+            published=published_rows(row.manifest.published),
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
             recoveries=recoveries(trials[row.id]),
-            **_explained(run, trials[row.id]),
+            explained=_explained(trials[row.id]),
+            stacks=_stacks(run, trials[row.id]),
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
@@ -200,24 +201,23 @@ def _contenders(
     ]
 
 
-def _explained(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, Any]:
-    """What the last trial of `deadheat explain` counted, and its stacks; nothing without one."""
+def _explained(trials: Sequence[StoredTrial]) -> Explained | None:
+    """What the last trial of `deadheat explain` counted; None without one."""
     counted = [trial for trial in trials if trial.kind == EXPLAIN]
-    if not counted:
-        return {}
-    last = counted[-1]
-    series = dict(run.series(STACKS, trial_ids=[last.id]))
-    pairs = series.get(last.id, {}).get(STACKS, [])
-    stacks = {stack: samples for stack, samples in pairs if isinstance(stack, str)}
-    return {"explained": last.result.explained, "stacks": stacks}
+    return counted[-1].result.explained if counted else None
+
+
+def _stacks(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, int]:
+    """The stacks that it sampled."""
+    last = [trial.id for trial in trials if trial.kind == EXPLAIN][-1:]
+    sampled = run.series(STACKS, trial_ids=last) if last else ()
+    pairs = (pair for _, series in sampled for pair in series[STACKS])
+    return {stack: samples for stack, samples in pairs if isinstance(stack, str)}
 
 
 def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
     """The workloads of its manifest; the user's own servers answer each."""
-    if "language" not in contender.manifest:
-        return (workload,)
-    answered = contender.manifest.get("workloads")
-    return answered if isinstance(answered, list) else (HELLO,)
+    return (workload,) if contender.manifest.language is None else contender.manifest.workloads
 
 
 def _workload_fault(
@@ -238,17 +238,14 @@ def _warmed_on(instance: StoredInstance, workload: str) -> StoredInstance:
 
 def _notes(contender: StoredContender) -> tuple[str, ...]:
     """The manifest's notes, and what its recipe was verified against if not as it stands."""
-    verified = contender.manifest.get("verified")
-    tried = [f"a recipe, verified against {verified}"] if verified else []
-    return (*contender.manifest.get("notes", ()), *tried)
+    manifest = contender.manifest
+    tried = [f"a recipe, verified against {manifest.verified}"] if manifest.verified else []
+    return (*manifest.notes, *tried)
 
 
 def _ended(contender: StoredContender, at: datetime.date) -> dict[str, str]:
-    support = contender.manifest.get("support")
-    if not isinstance(support, dict):
-        return {}
-    with contextlib.suppress(TypeError, ValueError):  # of a foreign bundle
-        return ended_support(support, contender.version, at)
+    with contextlib.suppress(AttributeError, TypeError, ValueError):  # of a foreign bundle
+        return ended_support(contender.manifest.support, contender.version, at)
     return {}
 
 

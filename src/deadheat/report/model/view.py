@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Fixed, Settle, StoredProtocol
@@ -33,6 +33,21 @@ AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
     "mean": statistics.fmean,
     "best": max,
 }
+
+Worked = TypeVar("Worked")
+
+
+class Memo:
+    """What was worked out of a value, by name, because each format asks for it."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def once(self, name: str, work_out: Callable[[], Worked]) -> Worked:
+        if name not in self._values:
+            self._values[name] = work_out()
+        value: Worked = self._values[name]
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +290,7 @@ class RunView:
     workloads: tuple[str, ...] = (HELLO,)
     later: tuple["RunView", ...] = ()
     link_losses: LinkLosses | None = None  # of the whole run; None on one machine
-    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What was worked out of this view: each format asks for it."""
+    kept: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     def outran_client(self, name: str, connections: int) -> tuple[Gate, ...]:
         """The failed `client_cpu` and `ceiling` of a contender; none if it did not."""
@@ -287,19 +301,16 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        if "alone" not in self.kept:
-            protocol = self.protocol.only(self.workload)
-            alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
-            self.kept["alone"] = alone
-        return (self.kept["alone"], *self.later)
+        return (self.kept.once("alone", self._alone), *self.later)
+
+    def _alone(self) -> "RunView":
+        protocol = self.protocol.only(self.workload)
+        return replace(self, later=(), workloads=(self.workload,), protocol=protocol)
 
     @property
     def measured(self) -> int:
         """How many contenders have a trial in closed loop."""
-        if "measured" not in self.kept:
-            self.kept["measured"] = sum(bool(each.cells) for each in self.contenders)
-        count: int = self.kept["measured"]
-        return count
+        return self.kept.once("measured", lambda: sum(bool(c.cells) for c in self.contenders))
 
     def on(self, workload: str) -> "RunView":
         """What it measured on one workload. Raises `DeadheatError` if it has none of that name."""

@@ -1,3 +1,4 @@
+import { Html } from "@kitajs/html";
 import { Elysia } from "elysia";
 
 const [hostname, port, workers] = process.argv.slice(2);
@@ -22,20 +23,20 @@ function account() {
   };
 }
 
-const escape = Bun.escapeHTML;
-const page = (rows) => `<!DOCTYPE html>
-<html>
-<head><meta charset="utf-8"><title>Orders</title></head>
-<body>
-<h1>Orders</h1>
-<table>
-<tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
-${rows.map((row) => `<tr><td>${escape(row.number)}</td><td>${escape(row.name)}</td>\
-<td>${escape(row.note)}</td><td>${escape(row.text)}</td></tr>
-`).join("")}</table>
-</body>
-</html>
-`;
+const page = (rows) => (
+  <html>
+    <head>{'<meta charset="utf-8">'}<title>Orders</title></head>
+    <body>
+      <h1>Orders</h1>
+      <table>
+        <tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
+        {rows.map((row) => (
+          <tr><td>{row.number}</td><td safe>{row.name}</td><td safe>{row.note}</td><td safe>{row.text}</td></tr>
+        ))}
+      </table>
+    </body>
+  </html>
+);
 
 async function wait() {
   await Bun.sleep(10);
@@ -54,7 +55,7 @@ async function upload({ request }) {
 
 function sendPage({ set }) {
   set.headers["content-type"] = "text/html; charset=utf-8";
-  return page(ROWS);
+  return "<!DOCTYPE html>" + page(ROWS);
 }
 
 if (workers > 1 && !process.env.WORKER) {
