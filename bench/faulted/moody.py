@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 BODY = b"Hello, World!"
 FAST_S, SLOW_S = 2.0, 0.01  # after so long, a request takes so long
@@ -229,12 +230,12 @@ def serve(mode: str, host: str, port: int) -> None:
 def _remain_a_worker() -> None:
     """Returns in each worker: the first process replaces the one that ended."""
     while (worker := os.fork()) != 0:
-        signal.signal(signal.SIGTERM, lambda *_, worker=worker: _end_with(worker))
+        signal.signal(signal.SIGTERM, partial(_end_with, worker))
         os.waitpid(worker, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _end_with(worker: int) -> None:
+def _end_with(worker: int, *_: object) -> None:
     os.kill(worker, signal.SIGKILL)
     os._exit(0)
 
