@@ -132,6 +132,11 @@ def run(
     """
     cases: list[Case] = []
     stopped = 0
+    stood_before_s = STANDSTILLS.total_s()
+
+    def is_late() -> bool:
+        return time.monotonic() - (STANDSTILLS.total_s() - stood_before_s) > end_s
+
     with (
         tempfile.TemporaryDirectory(prefix="deadheat-faults-") as root,
         ThreadPoolExecutor(jobs) as pool,
@@ -141,7 +146,7 @@ def run(
             stood_s = STANDSTILLS.total_s()
             kind = faults[0].kind
             makes = Pages if kind in PAGES else Transports if kind in TRANSPORTS else Chain
-            cases = makes(Path(root), faults, seed).run(lambda: time.monotonic() > end_s)
+            cases = makes(Path(root), faults, seed).run(is_late)
             return cases, STANDSTILLS.total_s() > stood_s
 
         for done in as_completed([pool.submit(conduct, *chain) for chain in chains]):
@@ -229,7 +234,9 @@ def _with(words: str, cases: Sequence[Case]) -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=40, help="Number of cases at most.")
-    parser.add_argument("--minutes", type=float, default=4, help="Duration at most, about.")
+    parser.add_argument(
+        "--minutes", type=float, default=4, help="Duration, about; stops do not count."
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--jobs", type=int, default=3, help="Races beside each other.")
     parser.add_argument("--only", default="", help="Only faults whose name has this.")

@@ -25,7 +25,7 @@ from bench.faulted.matrix import (
     SPAN_S,
     Fault,
 )
-from bench.faulted.processes import Terminal, Traces, children, marked, parts
+from bench.faulted.processes import PARTS, Terminal, Traces, children, marked, parts
 from bench.faulted.sandbox import CATALOG, Sandbox
 from deadheat.host.agent.cgroup import cgroup_of
 
@@ -186,7 +186,7 @@ def _inject(
         if is_any:
             time.sleep(outcome.delay_s)
         targets = [cli] if fault.part == "cli" else []
-        if fault.kind in ("signal", "regress", "escape", "limit", "user", "tls") and not targets:
+        if fault.part in PARTS and not targets:
             targets = parts(cli)[fault.part]
         traces = Traces.of(cli) if fault.moment != "store" else None
         if not is_any:

@@ -1,7 +1,9 @@
 """A chain: one race that is disturbed, resumed, disturbed again, and at last left in peace."""
 
+import os
 import random
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +17,15 @@ from deadheat.store.listing import RunSummary, run_summaries
 
 PROTOCOL = ("--protocol", str(CATALOG / "protocols" / "faults.toml"))
 NEW = ("run", "alpha", "beta", *PROTOCOL)
-OVER_TLS = ("--transport", "https")
+SERVER = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    "from bench.faulted.moody_transports import main; main()"
+)
+OVER_TLS = (*NEW, "--transport", "https")
+OVER_HTTP_2 = (
+    *("run", *PROTOCOL, "--transport", "h2", "--streams", "3", "--", sys.executable, "-c", SERVER),
+    *("good", "h2", os.devnull, "127.0.0.1", "{port}", "{cert}", "{key}"),
+)
 REGRESS = (
     *("regress", "--base", "HEAD~1", "--build", "sleep 0.3", *PROTOCOL, "--margin", "30%"),
     *("--", "python3", "-I", "-S", "answer.py", "127.0.0.1", "{port}"),
@@ -84,8 +94,8 @@ class Chain:
         """Resume the last run if it is not complete, and had its contenders stored."""
         if place.repository.exists():
             return REGRESS
-        last = last_run(place)
-        if last is None or last.state not in RESUMED or not (last.trials or last.contenders == 2):
+        last, own = last_run(place), 1 if place.kind == "http2" else 2
+        if last is None or last.state not in RESUMED or not (last.trials or last.contenders == own):
             return _new(place)
         return ("resume", last.run_id)
 
@@ -123,7 +133,7 @@ class Chain:
 
 
 def _new(place: Sandbox) -> tuple[str, ...]:
-    return (*NEW, *OVER_TLS) if place.kind == "tls" else NEW
+    return {"tls": OVER_TLS, "http2": OVER_HTTP_2}.get(place.kind, NEW)
 
 
 def last_run(place: Sandbox) -> RunSummary | None:

@@ -18,7 +18,7 @@ TRANSPORTS = ALL  # kinds whose server is at fault
 ATTACKS = ("odd requests", "slow", "few files")  # on `serve`
 KINDS = (  # and signal
     *("regress", "disk", "clock", "files", "memory", "oom"),
-    *("twin", "escape", "pty", "limit", "user", "tls"),
+    *("twin", "escape", "pty", "limit", "user", "tls", "http2"),
     *PAGES,
     *TRANSPORTS,
 )
@@ -78,7 +78,7 @@ def faults() -> list[Fault]:
     listed += [Fault("clock", s, m) for s in ("+1 h", "-1 h") for m in ("start", "slice", "store")]
     listed += [Fault(part, "KILL", "any") for part in ("cli", "agent", "engine", "master")]
     listed += [Fault("pty cli", "closed", m) for m in ("start", "slice", "store", "any")]
-    for kind in ("limit", "user", "tls"):
+    for kind in ("limit", "user", "tls", "http2"):
         for part in ("cli", "agent", "engine"):
             listed += [Fault(f"{kind} {part}", "KILL", m) for m in ("start", "slice", "store")]
     listed += [Fault("serve", s, "any") for s in (*ENDING, *ATTACKS)]

@@ -41,6 +41,8 @@ VERDICTS: Mapping[str, Verdict] = {
     "resets later": Verdict(NOTE, "reset"),
     "closes without an answer": Verdict(NOTE, "eof_on"),
     "stops answering": Verdict(NOTE, "connections"),
+    "answers in drops": Verdict(NOTE, "connections"),
+    "replaces its worker": Verdict(NOTE, "errors at"),
     "hangs": Verdict(NOTE, "connections"),
     "stops itself": Verdict(NOTE, "connections"),
     "dies": Verdict(NOTE, "it died at"),

@@ -9,13 +9,17 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 BODY = b"Hello, World!"
 FAST_S, SLOW_S = 2.0, 0.01  # after so long, a request takes so long
 FROZEN_S = 0.3  # longer than an epoll loop that looks ten times a second ever sleeps
 CALM = 30  # more than a verification asks
+DROP_S = 0.3  # between two bytes of an answer
+WORKER_REQUESTS = 200  # then a worker ends, and another takes its place
 
 
 def answer(
@@ -123,6 +127,28 @@ def pushing(served: Served, connection: socket.socket) -> bytes | None:
     return answer(b"pushed")
 
 
+def drip(served: Served, connection: socket.socket) -> bytes | None:
+    if served.calm:
+        return RIGHT
+    threading.Thread(target=_send_in_drops, args=(connection,), daemon=True).start()
+    return None
+
+
+def _send_in_drops(connection: socket.socket) -> None:
+    try:
+        for byte in RIGHT:
+            connection.send(bytes([byte]))
+            time.sleep(DROP_S)
+    except OSError:
+        pass  # the client has gone
+
+
+def retire(served: Served, _: socket.socket) -> bytes:
+    if served.requests > WORKER_REQUESTS:
+        os._exit(0)
+    return RIGHT
+
+
 def tire(served: Served, _: socket.socket) -> bytes:
     if time.monotonic() - served.begun_s > FAST_S:
         time.sleep(SLOW_S)
@@ -158,6 +184,8 @@ MODES: dict[str, Reaction] = {
     "resets later": reset,
     "closes without an answer": lambda served, _: RIGHT if served.calm else b"",
     "stops answering": mute,
+    "answers in drops": drip,
+    "replaces its worker": retire,
     "hangs": hang,
     "stops itself": stop_itself,
     "dies": die,
@@ -171,8 +199,10 @@ MODES: dict[str, Reaction] = {
 
 
 def serve(mode: str, host: str, port: int) -> None:
-    react, served = MODES[mode], Served()
     listener = socket.create_server((host, port), backlog=4096)
+    if mode == "replaces its worker":
+        _remain_a_worker()
+    react, served = MODES[mode], Served()
     listener.setblocking(False)
     poll, held = select.epoll(), {}
     poll.register(listener, select.EPOLLIN)
@@ -195,6 +225,19 @@ def serve(mode: str, host: str, port: int) -> None:
                 poll.unregister(descriptor)
                 del held[descriptor]
                 connection.close()
+
+
+def _remain_a_worker() -> None:
+    """Returns in each worker: the first process replaces the one that ended."""
+    while (worker := os.fork()) != 0:
+        signal.signal(signal.SIGTERM, partial(_end_with, worker))
+        os.waitpid(worker, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end_with(worker: int, *_: object) -> None:
+    os.kill(worker, signal.SIGKILL)
+    os._exit(0)
 
 
 def take(connection: socket.socket, received: bytearray, react: Reaction, served: Served) -> bool:

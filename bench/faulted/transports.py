@@ -16,7 +16,7 @@ from typing import Any
 import trustme
 
 from bench.faulted.attempt import Outcome, attempt, record
-from bench.faulted.chain import last_run
+from bench.faulted.chain import SERVER, last_run
 from bench.faulted.matrix import Fault
 from bench.faulted.modes import OTHER_CERTIFICATE, RACE_VERDICTS
 from bench.faulted.moody_transports import ALWAYS
@@ -25,11 +25,6 @@ from deadheat import report
 from deadheat.store import Store
 
 PROTOCOL = CATALOG / "protocols" / "transports.toml"
-ROOT = Path(__file__).parents[2]
-PROGRAM = (
-    f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
-    "from bench.faulted.moody_transports import main; main()"
-)
 HOST = "127.0.0.1"
 START_S = 10.0
 TRIES = 2  # on a busy machine, a race may be over before its server misbehaves
@@ -68,7 +63,7 @@ def _disturb(place: Sandbox, fault: Fault, rates: dict[int, float | None]) -> Ou
         for path in (mark, *place.home.glob("runs.sqlite*")):
             path.unlink(missing_ok=True)
         rates.clear()
-        command = [sys.executable, "-c", PROGRAM, verdict.server_mode or fault.signal]
+        command = [sys.executable, "-c", SERVER, verdict.server_mode or fault.signal]
         command += [fault.target, str(mark), HOST, "{port}"]
         begins = ["run", "--protocol", str(PROTOCOL), "--transport", fault.target]
         begins += ["--streams", "3"] if fault.target != "https" else []

@@ -29,6 +29,10 @@ class _PlainTextConsole(Console):
             else:
                 yield segment
 
+    def on_broken_pipe(self) -> None:
+        """Rich would exit with 1; the entry point has the exit code."""
+        raise
+
 
 class _Unfailing:
     """A stream whose errors are ignored: what it shows changes no result."""

@@ -93,6 +93,26 @@ def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.Monkey
     assert inspected.cautions == ("3 to 5 of 5 connections served in 1 s",)
 
 
+def test_errors_of_a_discarded_load_and_connections_without_an_answer_are_both_noted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short load does not count, except for what no busy machine can cause."""
+    load, short = inspection.load_server, [True, False, False, False]
+
+    def resets_at_first(
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
+    ) -> LoadResult:
+        result = load(world, instance, connections, duration_s)
+        errors = {"reset": 2, "timeout_first_byte": 1} if short.pop(0) else {}
+        return replace(result, connections_served=4, errors=errors)
+
+    monkeypatch.setattr(inspection, "load_server", resets_at_first)
+    assert inspect(world, candidate("hello"), [5]).cautions == (
+        "4 of 5 connections served in 1 s",
+        "errors at 5 connections: 2 reset",
+    )
+
+
 def test_no_levels_means_no_load(world: World) -> None:
     assert inspect(world, candidate("hello")).served == {}
 

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,9 @@ RACE = race_protocol(
 )
 
 
-def raced(mode: str, folder: Path) -> dict[str, Any]:
+def raced(mode: str, folder: Path, race: str = RACE) -> dict[str, Any]:
     """The JSON report of a race of a server of that mode, alone."""
-    (folder / "race.toml").write_text(RACE)
+    (folder / "race.toml").write_text(race)
     moods = [sys.executable, "-I", "-S", moody.__file__, mode, "127.0.0.1", "{port}"]
     words = ["run", "--protocol", "race.toml", "--json", "--", *moods]
     done = subprocess.run(
@@ -101,15 +102,31 @@ def raced(mode: str, folder: Path) -> dict[str, Any]:
     return document
 
 
+def raced_together(modes: Sequence[str], root: Path, race: str) -> list[dict[str, Any]]:
+    folders = [root / str(number) for number in range(len(modes))]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor() as pool:
+        return [*pool.map(raced, modes, folders, repeat(race))]
+
+
+@pytest.mark.parametrize("mode", ["answers in drops", "replaces its worker"])
+def test_a_race_has_no_figure_of_a_server_that_answers_only_in_part(
+    mode: str, tmp_path: Path
+) -> None:
+    (document,) = raced_together([mode], tmp_path, RACE.replace("budget_s = 14", "budget_s = 4"))
+    (contender,) = (each for each in document["contenders"] if each["role"] == "contender")
+    trials = [trial for level in contender["levels"] for trial in level["trials"]]
+    assert not any(trial["valid"] for trial in trials), trials
+    said = json.dumps([contender["fault"], document["cautions"], trials])
+    assert any(word in said for word in ("errors", "served", "died")), said
+
+
 @pytest.mark.alone
 def test_a_race_sees_what_a_short_load_does_not(tmp_path: Path) -> None:
     """Two races at the same time: both servers sleep for most of it."""
     modes = ("fast for the first 2 s", "dies while frozen")
-    folders = [tmp_path / str(number) for number in range(len(modes))]
-    for folder in folders:
-        folder.mkdir()
-    with ThreadPoolExecutor() as pool:
-        fast_at_first, dies_frozen = pool.map(raced, modes, folders)
+    fast_at_first, dies_frozen = raced_together(modes, tmp_path, RACE)
     (contender,) = (each for each in fast_at_first["contenders"] if each["role"] == "contender")
     (level,) = contender["levels"]
     assert level["rate_per_s"] is not None

@@ -217,8 +217,12 @@ pub(crate) fn allows_io_uring() -> bool {
     })
 }
 
+/// Of a short run.
+pub(crate) const CONNECTIONS: u64 = 3;
+
 /// The document and the exit code of a short run.
 pub(crate) fn load(url: &str, args: &[&str]) -> (Value, i32) {
+    let connections = CONNECTIONS.to_string();
     let fixed = [
         "--backend",
         backend(),
@@ -226,7 +230,7 @@ pub(crate) fn load(url: &str, args: &[&str]) -> (Value, i32) {
         "--warmup",
         "0s",
         "-c",
-        "3",
+        &connections,
         "-d",
         "200ms",
         "--timeout",
