@@ -77,7 +77,7 @@ CALLS = {
     "import": Call(str(BUNDLE)),
     "build": Call("hello"),
     "verify": Call("hello", measures=True),
-    "new": Call("mine --hello python"),
+    "new": Call("mine --hello python --catalog own"),
     "protocols": Call(""),
     "workloads": Call(""),
     "clean": Call("--logs -y"),
@@ -111,6 +111,7 @@ def called(name: str, folder: Path) -> list[dict[str, Any]]:
     made.race({"alpha": 9000, "beta": 3000}, blocks=4)
     run_id = made.end()
     (template / "short.toml").write_text(short_race('kind = "fixed", repetitions = 2'))
+    (template / "own" / "servers").mkdir(parents=True)
     (template / "board.csv").write_text("entry,rate_per_s\nalpha,9000\nbeta,8000\n")
     call = CALLS[name]
     asks = [(f"{name} {call.words}".format(run=run_id), call.ends_after_s), (f"{name} --help", 0)]
