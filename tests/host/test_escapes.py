@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deadheat.host import ProcessSpec
+from deadheat.host import HostError, ProcessSpec
 from deadheat.host.agent.escaped import end_tagged, tags
 from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.agent.program import Fault
@@ -42,7 +43,7 @@ while True: time.sleep(60)
 """
 AGENT = """
 import sys, time
-from deadheat.host import ProcessSpec
+from deadheat.host import HostError, ProcessSpec
 from deadheat.host.local import LocalHost
 host = LocalHost("cgroup-v2")
 host.start(ProcessSpec(sys.argv[2:]), sys.argv[1])
@@ -138,9 +139,47 @@ def test_names_what_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         eventually(lambda: (process.pid, "deadheat-test-names/1") in tags())
         with monkeypatch.context() as patch:
             patch.setattr(escaped, "kill_all", lambda pids: None)
-            patch.setattr(escaped, "KERNEL_DEADLINE_S", 0.0)
             with pytest.raises(Fault, match=rf"left running: {process.pid} \(python") as raised:
-                end_tagged("deadheat-test-names")
+                end_tagged("deadheat-test-names", 0.0)
         assert raised.value.hint == f"end them yourself: kill -9 {process.pid}"
         end_tagged("deadheat-test-names")
         assert process.wait() == -signal.SIGKILL
+
+
+UNKILLABLE = """
+import os, sys, time
+from pathlib import Path
+if os.fork():
+    while True: time.sleep(60)
+Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
+Path(sys.argv[1], "freezer.state").write_text("FROZEN")
+"""
+
+
+@pytest.fixture
+def freezer(tmp_path: Path) -> Iterator[Path]:
+    """A cgroup v1 whose processes can be frozen: SIGKILL ends them only when they thaw."""
+    folder = Path("/sys/fs/cgroup/freezer", f"deadheat-test-{os.getpid()}")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no process can be made unkillable here: {error}")
+    yield folder
+    (folder / "freezer.state").write_text("THAWED")
+    eventually(lambda: (folder / "cgroup.procs").read_text() == "")
+    folder.rmdir()
+
+
+@as_root
+@in_cgroups
+def test_bug_a_process_that_cannot_be_ended_had_no_name_in_the_error(
+    containment: str, freezer: Path, tmp_path: Path
+) -> None:
+    host = LocalHost(containment)
+    command = [sys.executable, "-I", "-S", "-c", UNKILLABLE, str(freezer)]
+    host.start(ProcessSpec(command), log(tmp_path))
+    eventually(lambda: (freezer / "freezer.state").read_text() == "FROZEN\n")
+    pid = (freezer / "cgroup.procs").read_text().strip()
+    with pytest.raises(HostError, match=rf"^left running: {pid} \(python") as raised:
+        host.close()
+    assert raised.value.hint == f"end them yourself: kill -9 {pid}"

@@ -34,6 +34,7 @@ from deadheat.host import (
     TlsAddress,
     Usage,
 )
+from deadheat.host.agent.program import LEFT_RUNNING
 from deadheat.host.fingerprint import Fingerprint, Interface
 from deadheat.host.replies import BadReply, Reply, lines_of, replies
 from deadheat.strict import JsonObject
@@ -262,6 +263,9 @@ class AgentHost:
             ) from error
         for reader in (self._reply_reader, self._stderr_reader):
             reader.join(READER_S)
+        if was_alive and self._agent.returncode == LEFT_RUNNING:
+            message, _, hint = self._last_words().partition("\n")
+            raise HostError(message, hint or None)
         if was_alive and self._agent.returncode:
             raise self._gone()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .escaped import kill_all, tags
+from .escaped import kill_all, left_running, tags
 from .kernel import (
     KERNEL_DEADLINE_S,
     Family,
@@ -78,16 +78,16 @@ def owner_lives(name: str) -> bool:
     return str(start_ticks(int(match.group(2)))) == match.group(3)
 
 
-def remove_cgroup(path: str) -> None:
-    """Kill every process in a cgroup and below it, and remove it."""
+def remove_cgroup(path: str, deadline_s: float = KERNEL_DEADLINE_S) -> None:
+    """Kill every process in a cgroup and below it, and remove it. `Fault` names what is left."""
     try:
         Path(path, "cgroup.kill").write_text("1")
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENODEV):
             return
         raise
-    if not wait_for_key(f"{path}/cgroup.events", "populated", 0, KERNEL_DEADLINE_S):
-        raise Fault(f"{path} still has processes {KERNEL_DEADLINE_S:g} s after they were killed")
+    if not wait_for_key(f"{path}/cgroup.events", "populated", 0, deadline_s):
+        raise left_running(processes_in(path))
     for folder, _, _ in os.walk(path, topdown=False):
         with contextlib.suppress(FileNotFoundError):
             Path(folder).rmdir()

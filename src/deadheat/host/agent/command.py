@@ -16,7 +16,7 @@ from typing import IO
 
 from .containment import CONTAINMENTS, Containment
 from .init import enter_network_namespace
-from .program import Fault, Json
+from .program import LEFT_RUNNING, Fault, Json
 from .requests import Agent
 
 M_ARENA_MAX = -8  # malloc.h of glibc
@@ -136,4 +136,4 @@ def main(arguments: list[str]) -> int:
             session(agent, options.silence).serve(sys.stdin.buffer)
     finally:
         clean = agent.close()
-    return 0 if clean else 1
+    return 0 if clean else LEFT_RUNNING

@@ -209,23 +209,26 @@ class Containment:
         if self.keeper and isinstance(tree, CgroupTree):
             self.keeper.add(tree.path)
 
-    def close(self) -> None:
-        if self.cgroup:
-            remove_cgroup(self.cgroup)
-        self.end_orphans()
+    def close(self, deadline_s: float) -> None:
+        """End every process of every tree. Raises `Fault` with the names of what is left."""
+        try:
+            if self.cgroup:
+                remove_cgroup(self.cgroup, deadline_s)
+        finally:
+            self.end_orphans(deadline_s)
         if self.keeper:
             self.keeper.close()
 
-    def end_orphans(self) -> None:
+    def end_orphans(self, deadline_s: float) -> None:
         """Kill what left its tree and was adopted by the agent, with or without a tag."""
-        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        end_s = time.monotonic() + deadline_s
         keeper = self.keeper.process.pid if self.keeper else None
         while pids := [pid for pid in descendants(os.getpid()) if pid != keeper]:
             if time.monotonic() > end_s:
                 raise left_running(pids)
             kill_all(pids)
             time.sleep(ROUND_S)
-        end_tagged(self.agent_name)
+        end_tagged(self.agent_name, deadline_s)
 
     @property
     def memory_source(self) -> str:

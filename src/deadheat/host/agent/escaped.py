@@ -47,9 +47,9 @@ def left_running(pids: list[int]) -> Fault:
     )
 
 
-def end_tagged(tag: str) -> None:
+def end_tagged(tag: str, deadline_s: float = KERNEL_DEADLINE_S) -> None:
     """Kill the processes with the tag until none is left. Raises `Fault` with their names."""
-    end_s = time.monotonic() + KERNEL_DEADLINE_S
+    end_s = time.monotonic() + deadline_s
     while pids := tagged(tag):
         if time.monotonic() > end_s:
             raise left_running(pids)

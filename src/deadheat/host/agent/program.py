@@ -10,6 +10,7 @@ from typing import Any, Dict  # noqa: UP035 (for 3.8)
 Json = Dict[str, Any]  # noqa: UP006
 LOG_BYTES_MAX = 8 << 20  # default limit of a log
 TAG = "DEADHEAT_TREE"  # an environment variable: the name of the agent, and of the tree
+LEFT_RUNNING = 3  # exit code of an agent that could not end every process
 PROCESSES_MAX = 4096  # default limit of one tree
 MEMORY_SHARE_MAX = 0.5  # of the machine's memory: default limit of one tree
 AGENT_PATH = os.path.dirname(__file__)  # noqa: PTH120 (a path inside an archive, perhaps)
