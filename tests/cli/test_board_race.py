@@ -82,6 +82,7 @@ def test_a_stop_loses_nothing_and_only_what_changed_runs_again(
     runs = stored(tmp_path, "SELECT command FROM run ORDER BY rowid")
     assert len(runs) == 2
     assert '"hello", "exits-at-start"' in runs[1]["command"]
+    assert f'"--protocol", "{rules}"' in runs[1]["command"], "the command repeats the part"
     failed = [line for line in added.err.splitlines() if line.startswith("exits-at-start")]
     assert len(failed) == 1, "one server that fails costs a line"
 
@@ -90,6 +91,7 @@ def sitting_of(folder: Path, racers: dict[str, Racer], budget_s: float) -> Sitti
     return Sitting(
         folder=folder,
         rules=load_as(CATALOG, "settle", SliceProtocol),
+        run_options=(),
         racers=racers,
         budget_s=budget_s,
         most_together=2,

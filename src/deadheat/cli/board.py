@@ -64,6 +64,8 @@ from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 
+DEFAULT_PROTOCOL = "settle"
+
 
 @click.command("race", cls=Command)
 @servers_argument
@@ -80,7 +82,7 @@ from deadheat.store.listing import run_ids
 @flag(
     "--protocol",
     section=Topic.MEASUREMENT,
-    default="settle",
+    default=DEFAULT_PROTOCOL,
     show_default=True,
     metavar="NAME|FILE",
     help="What to measure and how, in slices; `deadheat protocols` lists the names.",
@@ -182,6 +184,7 @@ def race(
         sitting = Sitting(
             folder=folder,
             rules=rules,
+            run_options=_run_options(protocol, margin),
             racers=_racers(built, rules),
             budget_s=budget_s,
             most_together=together,
@@ -194,6 +197,12 @@ def race(
     if interrupted:
         sys.exit(ExitCode.INTERRUPTED)
     sys.exit(ExitCode.OK if has_rate else ExitCode.NO_ANSWER)
+
+
+def _run_options(protocol: str, margin: float | None) -> tuple[str, ...]:
+    """What `deadheat run` needs beside workloads and connections to repeat a part."""
+    named = () if protocol == DEFAULT_PROTOCOL else ("--protocol", protocol)
+    return (*named, *(() if margin is None else ("--margin", f"{100 * margin:g}%")))
 
 
 def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:

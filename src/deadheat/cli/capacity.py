@@ -27,6 +27,8 @@ from deadheat.cli.race_options import (
     one_transport_option,
     one_workload_option,
     runtime_options,
+    streams_option,
+    tls_key_option,
     workload_values,
 )
 from deadheat.cli.stored import command_line
@@ -49,6 +51,8 @@ from deadheat.store.listing import run_argument
 @own_servers_options
 @one_workload_option
 @one_transport_option
+@streams_option
+@tls_key_option
 @flag(
     "--slo",
     section=Topic.LOAD,
@@ -81,6 +85,8 @@ def command(
     setting: str,
     workload: str | None,
     transport: str | None,
+    streams: int | None,
+    tls_key: str | None,
     limits: Limits,
     runtime: ServerRuntime,
     hosts: Hosts,
@@ -108,6 +114,8 @@ def command(
         "duration_s": duration_s,
         "workloads": workload_values(root, workload),
         "transports": transport and (transport,),
+        "streams": streams,
+        "tls_key": tls_key,
     }
     protocol = amend(load_as(root, "capacity", SearchProtocol), changes, {})
     if len(protocol.requested) > 1:

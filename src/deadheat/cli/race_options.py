@@ -90,6 +90,20 @@ one_transport_option = flag(
     metavar="NAME",
     help="How to reach the servers: http, https, h2 or h2c.  [default: http]",
 )
+streams_option = flag(
+    "--streams",
+    section=Topic.LOAD,
+    type=Number(),
+    help="Number of concurrent requests on each HTTP/2 connection.  [default: 1]",
+)
+tls_key_option = flag(
+    "--tls-key",
+    section=Topic.LOAD,
+    type=click.Choice(["ecdsa", "rsa"]),
+    metavar="NAME",
+    help="Kind of the certificates for servers with TLS: ecdsa (P-256) or rsa (2048 bits).  "
+    "[default: ecdsa]",
+)
 connections_option = flag(
     "-c",
     "--connections",
@@ -174,20 +188,8 @@ _PROTOCOL = (
     workload_option,
     transport_option,
     connections_option,
-    flag(
-        "--streams",
-        section=Topic.LOAD,
-        type=Number(),
-        help="Number of concurrent requests on each HTTP/2 connection.  [default: 1]",
-    ),
-    flag(
-        "--tls-key",
-        section=Topic.LOAD,
-        type=click.Choice(["ecdsa", "rsa"]),
-        metavar="NAME",
-        help="Kind of the certificates for servers with TLS: ecdsa (P-256) or rsa (2048 bits).  "
-        "[default: ecdsa]",
-    ),
+    streams_option,
+    tls_key_option,
     flag(
         "--close",
         section=Topic.LOAD,

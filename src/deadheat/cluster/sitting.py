@@ -52,12 +52,14 @@ def first_line(error: Exception) -> str:
 class Sitting:
     """One call: goes on where the runs of the folder end, until nothing is left or time is up.
 
-    `carry_out` carries out a plan and returns the id of the run, `rest_of` is the plan of what is
-    left of a run, and `write` writes the pages; it returns None without a rate.
+    `run_options` are those of `deadheat run` that every part has. `carry_out` carries out a plan
+    and returns the id of the run, `rest_of` is the plan of what is left of a run, and `write`
+    writes the pages; it returns None without a rate.
     """
 
     folder: Path
     rules: SliceProtocol
+    run_options: tuple[str, ...]
     racers: dict[str, Racer]
     budget_s: float | None
     most_together: int
@@ -256,7 +258,7 @@ class Sitting:
         echo(f"part        {names}: {workloads}, {numbers.duration(budget_s)}")
         words = ["--workload", workloads, "--budget", f"{budget_s:.0f}s"]
         command = ["deadheat", "run", *part.names, *words, "--connections"]
-        command += [",".join(map(str, self.rules.connections))]
+        command += [",".join(map(str, self.rules.connections)), *self.run_options]
         plan = Plan(
             protocol=self._rules_of(part, budget_s),
             selections=[selection(self.racers[name].selection.server) for name in part.names],
