@@ -38,7 +38,7 @@ from deadheat.catalog.manifest import HTTP, HTTP2, TRANSPORTS
 from deadheat.errors import DeadheatError
 from deadheat.events import Event
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import compiler_of, contender_from
+from deadheat.measure.contender import Contender, compiler_of, contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.world import World
 from deadheat.stats.warmup.warm_rule import Compiler
@@ -46,8 +46,15 @@ from deadheat.stats.warmup.warm_rule import Compiler
 SERVERS = (
     *("nginx-static", "h2o-static", "apache-static", "go-caddy-static", "go-net-http"),
     *("node-http", "rust-hyper", "rust-actix-web", "java-netty", "java-undertow", "java-jetty"),
-    *("python-hypercorn", "python-granian"),
+    *("python-hypercorn", "python-granian", "nghttpd"),
 )
+NGHTTPD = ("--address", "127.0.0.1", "--htdocs", ".")
+MADE = {  # the words behind its name; not in the catalog, because it lacks HTTP/1.1
+    "nghttpd": {
+        "h2": (*NGHTTPD, "{port}", "{key}", "{cert}"),
+        "h2c": (*NGHTTPD, "--no-tls", "{port}"),
+    }
+}
 LOGS = {  # the file of a server's configuration, and what an access log adds to it
     "nginx-static": ("site.conf", "server {", "server {{ access_log {log};"),
     "h2o-static": ("h2o.conf", "max-connections", "access-log: {log}\nmax-connections"),
@@ -64,7 +71,7 @@ def main() -> int:
         print(table(json.loads(args.show.read_text())["loads"]))
         return 0
     if shutil.which("h2load") is None:
-        sys.exit("h2load is not installed: apt-get install nghttp2-client")
+        sys.exit("h2load is not installed: apt-get install nghttp2-client nghttp2-server")
     loads: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, local_world("engine", 1) as world:
         Path(folder).chmod(0o755)  # Apache httpd writes its log as nobody
@@ -126,7 +133,29 @@ def with_logs(folder: Path, servers: Sequence[str]) -> Path:
 
 def measure(world: World, args: argparse.Namespace, root: Path) -> Iterator[dict[str, Any]]:
     os.sched_setaffinity(0, world.load.cpus)  # of this script and of the clients
-    for server in choose(load_catalog(root), args.servers):
+    for load, contender, warm_s in (*catalogued(world, args, root), *made(args, root)):
+        if contender is None:
+            yield load
+            continue
+        try:
+            instance = lifecycle.start(world, contender)
+        except DeadheatError as error:
+            yield {**load, "fault": str(error).splitlines()[0]}
+            continue
+        try:
+            ours, theirs = commands(args, instance, load["transport"])
+            subprocess.run([*ours, "-d", f"{1000 * warm_s:.0f}ms"], capture_output=True)
+            yield {**load, **turns(args, ours, theirs, root / f"{load['server']}.log")}
+        finally:
+            lifecycle.stop(world, instance)
+
+
+def catalogued(
+    world: World, args: argparse.Namespace, root: Path
+) -> Iterator[tuple[dict[str, Any], Contender | None, float]]:
+    """Each server of the catalog on each transport, with its warm-up, or with a fault."""
+    names = [name for name in args.servers if name not in MADE]
+    for server in choose(load_catalog(root), names) if names else ():
         spoken = [each for each in args.transports if each in (HTTP, *server.manifest.transports)]
         settings = ["default" if each == HTTP else each for each in spoken]
         chosen = [selection(server, name) for name in settings]
@@ -134,23 +163,30 @@ def measure(world: World, args: argparse.Namespace, root: Path) -> Iterator[dict
         for transport, candidate in zip(spoken, candidates, strict=True):
             load: dict[str, Any] = {"server": server.name, "transport": transport}
             if candidate.built is None:
-                yield {**load, "fault": (candidate.fault or "it lacks a tool").splitlines()[0]}
+                fault = (candidate.fault or "it lacks a tool").splitlines()[0]
+                yield {**load, "fault": fault}, None, 0.0
                 continue
-            log = root / f"{server.name}.log"
-            try:
-                instance = lifecycle.start(
-                    world, contender_from(candidate.selection, candidate.built)
-                )
-            except DeadheatError as error:
-                yield {**load, "fault": str(error).splitlines()[0]}
+            contender = contender_from(candidate.selection, candidate.built)
+            warm_s = WARM_S[compiler_of(candidate.selection)]
+            yield {**load, "version": candidate.version}, contender, warm_s
+
+
+def made(
+    args: argparse.Namespace, root: Path
+) -> Iterator[tuple[dict[str, Any], Contender | None, float]]:
+    """The same of servers that are not in the catalog. They serve a file of `root`."""
+    (root / "index.html").write_text("Hello, World!")
+    for name in MADE.keys() & args.servers:
+        for transport in (each for each in args.transports if each in MADE[name]):
+            load = {"server": name, "transport": transport}
+            if (program := shutil.which(name)) is None:
+                yield {**load, "fault": "it is not installed"}, None, 0.0
                 continue
-            try:
-                ours, theirs = commands(args, instance, transport)
-                warm_s = WARM_S[compiler_of(candidate.selection)]
-                subprocess.run([*ours, "-d", f"{1000 * warm_s:.0f}ms"], capture_output=True)
-                yield {**load, "version": candidate.version, **turns(args, ours, theirs, log)}
-            finally:
-                lifecycle.stop(world, instance)
+            printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+            command = (program, *MADE[name][transport])
+            contender = Contender(name, "contender", command, cwd=str(root), any_body=True)
+            load["version"] = printed.rpartition("/")[2].strip()
+            yield load, contender.over(transport), WARM_S[Compiler.NONE]
 
 
 def say(what: object) -> None:

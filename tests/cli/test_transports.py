@@ -85,6 +85,16 @@ def test_a_server_races_on_each_transport_that_its_manifest_names(
     assert shown.code == 0, shown.err
 
 
+def test_plan_has_each_server_on_each_transport(deadheat: Deadheat) -> None:
+    ended = deadheat(
+        *("plan", "hello", "nulls", "--transport", "http,h2", "--streams", "3", "--json")
+    )
+    assert ended.code == 0, ended.err
+    plan = json.loads(ended.out)
+    assert plan["contenders"] == ["hello", "nulls", "nulls:h2"]
+    assert (plan["protocol"]["transports"], plan["protocol"]["streams"]) == (["http", "h2"], 3)
+
+
 def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path: Path) -> None:
     race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", "http,https,h2")
     ended = deadheat("run", "nulls", *race, "--close", "--json")
