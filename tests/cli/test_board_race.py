@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,6 +115,19 @@ def test_bug_parts_were_as_short_as_if_no_server_compiled(tmp_path: Path) -> Non
     compiled.budget_s = compiled._useful_s(parts[0]) - 30.0
     _, smaller = compiled._left()
     assert len(smaller) > len(parts), "fewer servers race together where time is short"
+
+
+def test_bug_two_interrupts_in_a_row_began_the_next_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`timeout` forwards an interrupt that the terminal sent too; the second one came while the
+    run was ended, which so stayed in the state `running`.
+    """
+    sitting = sitting_of(tmp_path, RACERS, 10_000.0)
+    left = SimpleNamespace(run_id="r", state="running", trials=0)
+    monkeypatch.setattr("deadheat.cluster.sitting.run_summaries", lambda store: [left])
+    sitting.carry_out = lambda plan: "r"
+    assert sitting._race(PlannedPart(("a", "b"), ("hello",)), 10.0)
 
 
 def test_the_first_pass_has_70_percent_of_the_budget_shared_by_cells(tmp_path: Path) -> None:

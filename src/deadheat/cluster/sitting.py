@@ -289,7 +289,7 @@ class Sitting:
         self._export()
         with closing(Store(self.store_path)) as store:
             states = {each.run_id: each.state for each in run_summaries(store)}
-        return states[run_id] == "interrupted"
+        return states[run_id] != edition.ENDED  # a second interrupt may prevent the state's change
 
     def _export(self) -> None:
         """A bundle of each run that is over and has none."""
