@@ -73,6 +73,23 @@ def test_bug_a_handler_that_waits_400_ms_never_became_steady() -> None:
     assert rates == pytest.approx([250] * len(rates))
 
 
+def test_bug_the_warm_up_of_a_slow_queue_had_a_tenth_of_its_rate() -> None:
+    """One worker that sleeps 10 ms in each request, with 100 connections: each answer takes 1 s.
+
+    The 100 requests that were in its queue before the measured part do not count. So no window of
+    0.2 s had an answer that did, and the drain had them all.
+    """
+    ends_s = [round(0.01 * number, 2) for number in range(1, 501)]
+    series = [
+        {"at_s": end_s, "ok": int(end_s > 1), "service_us_mean": 1e6 if end_s > 1 else None}
+        for end_s in ends_s
+    ]
+    load = {"series": series, "elapsed_s": 4.0, "requests_ok": 400}
+    counts, seconds = windows_of(evidence(load).result, 0.05)
+    rates = [count / length for count, length in zip(counts, seconds, strict=True)]
+    assert rates == pytest.approx([100] * 60, rel=0.02)
+
+
 def test_compiler_may_use_other_cpus_only_during_warm_up(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, jvm=3000, native=2900)
     fake.servers["jvm"] = FakeServer(answer=greet, compiler_busy=0.01)

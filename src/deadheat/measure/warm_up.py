@@ -33,7 +33,9 @@ from deadheat.workload import Level
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
 CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or more
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
+CYCLES = 4.0  # of a connection in a chunk, at least: the windows of the first one do not count
 RATE_WINDOWS = 4  # that the length of the next chunk is computed from
+LOADED_MAX = 2.0  # times the budget of windows: the rest is the first cycle of each chunk
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
 WITNESS_S = 3.0  # of more load for an instance that pauses, so that its witness has several pauses
 WITNESS_LEFT_S = 30.0  # of the budget; with less, there is no time for it
@@ -151,7 +153,7 @@ def _until_steady(
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
     rule = Rule.of(kind)
     rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
-    paused_s = 0.0
+    paused_s = service_s = loaded_s = 0.0
     known = kind is Compiler.NONE and earlier is not None
     first_chunk_s = KNOWN_CHUNK_S if known else FIRST_CHUNK_S
     reading: Reading | None = None
@@ -165,12 +167,18 @@ def _until_steady(
             chunk_s = first_chunk_s
             if counts:
                 chunk_s = _chunk_s(rule.floors(earlier)[0] - sum(counts), counts, seconds)
+            if loaded_s > LOADED_MAX * rule.budget_s:
+                trouble = f"not steady within {loaded_s:.0f} s: a request takes {service_s:.2g} s"
+                break
+            chunk_s = max(chunk_s, min(CYCLES * service_s, rule.budget_s))
             if compiled is not None:  # before each chunk: a JVM starts more threads meanwhile
                 compiler.spread()
             result = load(chunk_s)
             errors.update(result.errors)
             new_counts, new_seconds = windows_of(result, warmup.window_s)
             paused_s += result.paused_s or 0.0
+            service_s = _mean_service_s(result)
+            loaded_s += result.sending_s
             counts += new_counts
             seconds += new_seconds
             before, compiled = compiled, compiler.busy_s()
@@ -245,9 +253,11 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
     A request counts if it was sent in the measured part. So the answers of the drain, after it,
     stand for those at its beginning to requests that were sent before: they are spread over as much
     time at the beginning as the drain took. Where requests take longer than a window, answers come
-    in bursts; there, each answer is spread over the time that its request took.
+    in bursts; there, each answer is spread over the time that its request took, and windows begin
+    after one such time: before that, most requests in flight are older than the measured part.
     """
-    takes_long = _mean_service_s(result) > window_s
+    service_s = _mean_service_s(result)
+    takes_long = service_s > window_s
     answers = _over_their_requests(result.series) if takes_long else _right_answers(result.series)
     counts: list[float] = []
     seconds: list[float] = []
@@ -258,8 +268,9 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
         end_s = row["at_s"]
         count += answered
         if end_s - begin_s >= window_s * 0.95:
-            counts.append(count)
-            seconds.append(end_s - begin_s)
+            if not takes_long or begin_s >= service_s:
+                counts.append(count)
+                seconds.append(end_s - begin_s)
             begin_s, count = end_s, 0.0
     if counts and end_s > begin_s:
         counts[-1] += count
