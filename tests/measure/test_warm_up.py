@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from deadheat.host import HostError
 from deadheat.host.fake import FakeServer
 from deadheat.load import LoadResult
-from deadheat.measure.warm_up import windows_of
+from deadheat.measure.warm_up import warm, windows_of
+from deadheat.stats.warmup.warm_rule import Compiler
 from tests.campaign.fake_world import FakeWorld, greet, name_of
 from tests.campaign.made_protocols import sliced
 from tests.measure.made_evidence import evidence
@@ -88,6 +90,23 @@ def test_bug_the_warm_up_of_a_slow_queue_had_a_tenth_of_its_rate() -> None:
     counts, seconds = windows_of(evidence(load).result, 0.05)
     rates = [count / length for count, length in zip(counts, seconds, strict=True)]
     assert rates == pytest.approx([100] * 60, rel=0.02)
+
+
+def test_a_warm_up_ends_where_each_request_takes_longer_than_a_load() -> None:
+    loads_s: list[float] = []
+
+    def load(for_s: float) -> LoadResult:
+        loads_s.append(for_s)
+        row = {"at_s": for_s, "ok": 10, "service_us_mean": 2e6 * for_s}
+        return evidence({"series": [row], "elapsed_s": for_s, "requests_ok": 10}).result
+
+    contender = SimpleNamespace(compiler=Compiler.NONE)
+    instance: Any = SimpleNamespace(process=None, contender=contender)
+    world: Any = None
+    warmed = warm(world, instance, sliced(warmup=UNTIL_STEADY), load=load)
+    assert (warmed.kind, warmed.windows_per_s) == ("none", ())
+    assert (warmed.trouble or "").startswith("not steady within 7 s: a request takes 6 s")
+    assert loads_s == [0.6, 3.0, 3.0]
 
 
 def test_compiler_may_use_other_cpus_only_during_warm_up(tmp_path: Path) -> None:
