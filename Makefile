@@ -84,7 +84,7 @@ verify-all: build          ## every server in every setting, loaded; goes on whe
 	-$(UV) run deadheat verify --all --freeze -o docs/results/servers.json --page docs/servers.md
 
 figures: build             ## the figures in the documents, from the runs in docs/results
-	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
+	$(UV) run deadheat report --from docs/results/make-run-awake.deadheat --format svg \
 		-o docs/pictures/make-run.svg
 	$(MAKE) stored-board
 	cp target/board/index.svg docs/pictures/board.svg
