@@ -204,8 +204,8 @@ def test_the_capacity_of_a_server_over_a_transport(
     deadheat: Deadheat, home: Path, transport: str
 ) -> None:
     search = ("-c", "2", "-d", "100ms", "--slo", "p50=1s", "--transport", transport)
-    search += ("--streams", "3", "--tls-key", "rsa") if transport == "h2" else ()
-    ended = deadheat("capacity", "nulls", *search, "--json")
+    more = ("--streams", "3", "--tls-key", "rsa") if transport == "h2" else ()
+    ended = deadheat("capacity", "nulls", *search, *more, "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
     (capacity,) = document["capacities"]
