@@ -49,9 +49,9 @@ def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
     assert level.ranking is not None
     braced = level.ranking.dead_heats[0]
     sentence = answer(view, level)
-    assert len(braced) == 6
-    assert "and 3 more are in a dead heat for the lead" in sentence
-    assert sentence.endswith("; deno-serve and node-fastify may be as fast")
+    assert len(braced) == 7
+    assert "and 4 more are in a dead heat for the lead" in sentence
+    assert sentence.endswith("; java-undertow, node-http and node-fastify may be as fast")
 
 
 def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(run: MadeRun) -> None:

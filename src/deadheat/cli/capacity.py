@@ -51,8 +51,6 @@ from deadheat.store.listing import run_argument
 @own_servers_options
 @one_workload_option
 @one_transport_option
-@streams_option
-@tls_key_option
 @flag(
     "--slo",
     section=Topic.LOAD,
@@ -62,6 +60,8 @@ from deadheat.store.listing import run_argument
     help="Latency objective: this quantile of the response time is at most this.",
 )
 @flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
+@streams_option
+@tls_key_option
 @flag(
     "-d",
     "--duration",

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable  # noqa: UP035 (for 3.8)
 
 from .cgroup import CgroupTree, cgroup_name, claim_cgroup, remove_cgroup, sweep_tagged
 from .escaped import ROUND_S, Orphans, end_tagged, kill_all, left_running
@@ -34,6 +34,7 @@ from .program import Fault, Json
 from .tree import Tree
 
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
+REST_DEADLINE_S = 1.0  # for what is left, after one tree could not be killed
 
 
 class InitTree(Tree):
@@ -209,8 +210,21 @@ class Containment:
         if self.keeper and isinstance(tree, CgroupTree):
             self.keeper.add(tree.path)
 
-    def close(self, deadline_s: float) -> None:
-        """End every process of every tree. Raises `Fault` with the names of what is left."""
+    def close(self, trees: Iterable[Tree]) -> list[Exception]:
+        """Kill these trees and every other process. Returns errors, which name what is left."""
+        failures: list[Exception] = []
+
+        def end_rest() -> None:
+            self.end_rest(REST_DEADLINE_S if failures else KERNEL_DEADLINE_S)
+
+        for end in (*[tree.kill for tree in trees], end_rest):
+            try:
+                end()
+            except (Fault, OSError) as error:
+                failures.append(error)
+        return failures
+
+    def end_rest(self, deadline_s: float) -> None:
         try:
             if self.cgroup:
                 remove_cgroup(self.cgroup, deadline_s)

@@ -27,7 +27,6 @@ from .running import RunningServers
 from .samples import Watch, listen_drops
 from .tree import Processes, Tree
 
-REST_DEADLINE_S = 1.0  # for what is left, after one tree could not be killed
 ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
 ANSWER_BYTES_MAX = 16 << 20  # one line of a process that answers questions
 
@@ -284,21 +283,11 @@ class Agent:
 
     def close(self) -> bool:
         """Kill every tree. If one cannot be killed, print the last error and return False."""
-        failure: Exception | None = None
         with self.starting:
             self.closing = True
-            for tree in self.trees.values():
-                try:
-                    tree.kill()
-                except (Fault, OSError) as error:
-                    failure = error
-            try:
-                self.containment.close(KERNEL_DEADLINE_S if failure is None else REST_DEADLINE_S)
-            except (Fault, OSError) as error:
-                failure = error
+            failures = self.containment.close(self.trees.values())
         self.files.close()
         self.idle_cpus.release()
-        if failure is not None:
-            hint = failure.hint if isinstance(failure, Fault) else None
-            print(failure, *([hint] if hint else []), sep="\n", file=sys.stderr, flush=True)
-        return failure is None
+        if failures:
+            print(failures[-1], file=sys.stderr, flush=True)
+        return not failures
