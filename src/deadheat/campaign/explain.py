@@ -215,8 +215,11 @@ def _beside(
     process = host.start(ProcessSpec(command), log_path)
     try:
         end_s = host.now_s() + ATTACH_S
-        while not has_begun(log := host.read_tail(log_path, LOG_BYTES_MAX)):
-            if host.alive(process) is not None or host.now_s() > end_s:
+        while True:
+            is_over = host.alive(process) is not None or host.now_s() > end_s
+            if has_begun(log := host.read_tail(log_path, LOG_BYTES_MAX)):
+                break
+            if is_over:  # its last words are in the log, which was read after its end
                 raise DeadheatError(
                     f"{command[0]} cannot attach to the server ({_last_line(log)}): run deadheat "
                     "as root, or allow it: sudo sysctl -w kernel.yama.ptrace_scope=0 "
