@@ -26,9 +26,6 @@ class Fault(Exception):
         self.message = message
         self.hint = hint
 
-    def __str__(self) -> str:
-        return "\n".join(filter(None, (self.message, self.hint)))
-
     def as_json(self) -> Json:
         return {"message": self.message, "hint": self.hint}
 

@@ -289,5 +289,6 @@ class Agent:
         self.files.close()
         self.idle_cpus.release()
         if failures:
-            print(failures[-1], file=sys.stderr, flush=True)
+            hint = getattr(failures[-1], "hint", None)
+            print(failures[-1], *filter(None, [hint]), sep="\n", file=sys.stderr, flush=True)
         return not failures
