@@ -187,7 +187,7 @@ def _until_steady(
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
             reading = read(windows, rule, earlier)
         if reading is not None and reading.steady:
-            paused = paused_s > PAUSING * sum(seconds)
+            paused = paused_s > PAUSING * loaded_s
             reading = replace(reading, pauses=paused or (earlier is not None and earlier.pauses))
         if reading is not None and reading.pauses and left_s() > WITNESS_LEFT_S:
             result = load(WITNESS_S)
