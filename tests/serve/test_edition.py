@@ -9,7 +9,7 @@ import pytest
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view_of
 from deadheat.serve import edition as edition_module
-from deadheat.serve.board import badge, draw_top
+from deadheat.serve.board import badge
 from deadheat.serve.edition import (
     TOO_FEW_STARTS,
     UNLINKED,
@@ -20,6 +20,7 @@ from deadheat.serve.edition import (
 )
 from deadheat.serve.edition_findings import outdated, separates_text
 from deadheat.serve.heatmap import index_page
+from deadheat.serve.top_picture import draw_top
 from deadheat.store import Store, read_run
 from tests.report.made import MadeRun, made_run
 from tests.report.sliced import SLICED, sliced_race
@@ -268,3 +269,15 @@ def test_the_picture_for_link_previews_has_the_top_of_the_board(store: Store) ->
     assert [text for text in texts if text in names] == [f"s{n}" for n in range(9)]
     assert "100" in texts
     assert any("separates differences of" in text or "is not known" in text for text in texts)
+
+
+def test_the_picture_of_several_workloads_has_a_cell_for_each(store: Store) -> None:
+    run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "hello"}, {"name": "json"}]})
+    sliced_race(run, {"a": 9000, "b": 6000, "c": 3000})
+    joined = edition(part(store, sliced_race(run, {"b": 800, "a": 400}, workload="json")))
+    picture = draw_top(joined)
+    assert picture is not None
+    texts = re.findall(r"<text[^>]*>([^<]*)", picture)
+    assert "3 HTTP servers, 2 workloads" in texts
+    assert texts[2:5] == ["a", "b", "c"], "in the order of the first workload"
+    assert texts[5:13] == ["hello", "100", "67", "33", "json", "50", "100", "–"]

@@ -16,7 +16,7 @@ from deadheat.measure.load_process import LoadProcess, load_once
 from deadheat.measure.trial import load_arguments, workload_of
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol, Warmup
+from deadheat.protocol import Protocol
 from deadheat.stats.warmup.steady import read
 from deadheat.stats.warmup.warm_rule import (
     ROUNDING_S,
@@ -133,99 +133,135 @@ def warm(
         counts, seconds = windows_of(result, rule.window_s)
         rates, trouble = _rates(counts, seconds), _failed_text(Counter(result.errors))
         return Warmed("unsought", rates, rule.window_s, None, _last(rates), trouble, sum(counts))
-    return _until_steady(world, instance, rule, earlier, load, left_s)
-
-
-def _until_steady(
-    world: World,
-    instance: Instance,
-    warmup: Warmup,
-    earlier: Earlier | None,
-    load: Load,
-    left_s: Callable[[], float],
-) -> Warmed:
-    counts: list[float] = []
-    seconds: list[float] = []
-    compiler_s: list[float] = []
-    errors = Counter[str]()
     compiler = InstanceCompiler(world, instance)
-    compiled = compiler.busy_s()
-    kind = instance.contender.compiler if compiled is None else Compiler.TIERED
-    rule = Rule.of(kind)
-    rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
-    paused_s = service_s = loaded_s = 0.0
-    known = kind is Compiler.NONE and earlier is not None
-    first_chunk_s = KNOWN_CHUNK_S if known else FIRST_CHUNK_S
-    reading: Reading | None = None
-    load_fault: str | None = None
-    trouble: str | None = None
-    try:
-        while reading is None or reading.verdict is WarmVerdict.GO_ON:
-            if left_s() <= 0:
-                trouble = "the budget was spent during its warm-up"
-                break
-            chunk_s = first_chunk_s
-            if counts:
-                chunk_s = _chunk_s(rule.floors(earlier)[0] - sum(counts), counts, seconds)
-            if loaded_s > LOADED_MAX * rule.budget_s:
-                trouble = f"not steady within {loaded_s:.0f} s: a request takes {service_s:.2g} s"
-                break
-            chunk_s = max(chunk_s, min(CYCLES * service_s, rule.budget_s))
-            if compiled is not None:  # before each chunk: a JVM starts more threads meanwhile
-                compiler.spread()
-            result = load(chunk_s)
-            errors.update(result.errors)
-            new_counts, new_seconds = windows_of(result, warmup.window_s)
-            paused_s += result.paused_s or 0.0
-            service_s = _mean_service_s(result)
-            loaded_s += result.sending_s
-            counts += new_counts
-            seconds += new_seconds
-            before, compiled = compiled, compiler.busy_s()
-            used_s = (compiled or 0.0) - (before or 0.0)
-            compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
-            windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
-            reading = read(windows, rule, earlier)
-        if reading is not None and reading.steady:
-            paused = paused_s > PAUSING * loaded_s
-            reading = replace(reading, pauses=paused or (earlier is not None and earlier.pauses))
-        if reading is not None and reading.pauses and left_s() > WITNESS_LEFT_S:
-            result = load(WITNESS_S)
-            errors.update(result.errors)
-            new_counts, new_seconds = windows_of(result, warmup.window_s)
-            counts += new_counts
-            seconds += new_seconds
-    except DeadheatError as error:
-        load_fault = str(error)
-    finally:
-        if compiled is not None:
-            compiler.confine()
-    rates = _rates(counts, seconds)
-    failed = _failed_text(errors)
-    if errors and not sum(counts):  # errors at an even rate are no steady state
-        trouble = trouble or f"no right answer: {failed}"
-    if load_fault or trouble or reading is None or not reading.steady:
+    compiled_s = compiler.busy_s()
+    kind = instance.contender.compiler if compiled_s is None else Compiler.TIERED
+    steady_rule = Rule.of(kind)
+    budget_s = steady_rule.budget_s * rule.limit_s / LIMIT_S
+    return _UntilSteady(
+        compiler=compiler,
+        rule=replace(steady_rule, budget_s=budget_s),
+        is_known=kind is Compiler.NONE and earlier is not None,
+        window_s=rule.window_s,
+        earlier=earlier,
+        load=load,
+        left_s=left_s,
+        compiled_s=compiled_s,
+    ).run()
+
+
+class _Stopped(Exception):
+    """A warm-up ends without an answer; the text says why."""
+
+
+@dataclass(slots=True)
+class _UntilSteady:
+    """Loads an instance in chunks until `rule` finds it steady, and keeps what they showed.
+
+    `counts` and `seconds` are those of each window, `compiler_s` the time of its compiler.
+    """
+
+    compiler: InstanceCompiler
+    rule: Rule
+    is_known: bool  # it does not compile, and an earlier instance was steady
+    window_s: float
+    earlier: Earlier | None
+    load: Load
+    left_s: Callable[[], float]
+    compiled_s: float | None
+    counts: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    compiler_s: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    paused_s: float = 0.0
+    loaded_s: float = 0.0
+    service_s: float = 0.0  # the mean of the last load
+
+    def run(self) -> Warmed:
+        try:
+            reading = self._decided()
+            if reading.steady and reading.pauses and self.left_s() > WITNESS_LEFT_S:
+                self._load(WITNESS_S)
+        except _Stopped as stopped:
+            return self._not_steady(str(stopped))
+        except DeadheatError as error:
+            return replace(self._not_steady(str(error)), load_failed=True)
+        finally:
+            if self.compiled_s is not None:
+                self.compiler.confine()
+        failed = _failed_text(self.errors)
+        if failed and not sum(self.counts):  # errors at an even rate are no steady state
+            return self._not_steady(f"no right answer: {failed}")
+        if not reading.steady:
+            return self._not_steady(reading.reason)
+        counts, seconds = self.counts[reading.start :], self.seconds[reading.start :]
+        return Warmed(
+            kind=reading.kind,
+            windows_per_s=_rates(self.counts, self.seconds),
+            window_s=self.window_s,
+            start=reading.start,
+            rate_per_s=reading.rate_per_s,
+            trouble=reading.caution or failed,
+            requests=sum(self.counts),
+            witness_per_s=sum(counts) / sum(seconds),
+            reading=reading,
+        )
+
+    def _decided(self) -> Reading:
+        """Raises `_Stopped` before the rule decides, if time is up."""
+        while True:
+            before_s = self.compiled_s
+            new_windows = self._load(self._next_chunk_s())
+            self.compiled_s = self.compiler.busy_s()
+            used_s = (self.compiled_s or 0.0) - (before_s or 0.0)
+            self.compiler_s += [used_s / max(new_windows, 1)] * new_windows
+            seen = self.compiled_s is not None
+            windows = Windows.of(self.counts, self.seconds, self.compiler_s if seen else None)
+            reading = read(windows, self.rule, self.earlier)
+            if reading.verdict is not WarmVerdict.GO_ON:
+                paused = self.paused_s > PAUSING * self.loaded_s
+                paused |= self.earlier is not None and self.earlier.pauses
+                return replace(reading, pauses=paused)
+
+    def _next_chunk_s(self) -> float:
+        if self.left_s() <= 0:
+            raise _Stopped("the budget was spent during its warm-up")
+        if self.loaded_s > LOADED_MAX * self.rule.budget_s:
+            raise _Stopped(
+                f"not steady within {self.loaded_s:.0f} s: a request takes {self.service_s:.2g} s"
+            )
+        if self.counts:
+            missing = self.rule.floors(self.earlier)[0] - sum(self.counts)
+            chunk_s = _chunk_s(missing, self.counts, self.seconds)
+        else:
+            chunk_s = KNOWN_CHUNK_S if self.is_known else FIRST_CHUNK_S
+        return max(chunk_s, min(CYCLES * self.service_s, self.rule.budget_s))
+
+    def _load(self, for_s: float) -> int:
+        """Returns how many windows it adds."""
+        if self.compiled_s is not None:  # before each chunk: a JVM starts more threads meanwhile
+            self.compiler.spread()
+        result = self.load(for_s)
+        counts, seconds = windows_of(result, self.window_s)
+        self.counts += counts
+        self.seconds += seconds
+        self.errors.update(result.errors)
+        self.paused_s += result.paused_s or 0.0
+        self.loaded_s += result.sending_s
+        self.service_s = _mean_service_s(result)
+        return len(counts)
+
+    def _not_steady(self, trouble: str) -> Warmed:
+        rates = _rates(self.counts, self.seconds)
         return Warmed(
             kind="none",
             windows_per_s=rates,
-            window_s=warmup.window_s,
+            window_s=self.window_s,
             start=None,
             rate_per_s=_last(rates),
-            trouble=load_fault or trouble or (reading.reason if reading else "never loaded"),
-            requests=sum(counts),
-            load_failed=load_fault is not None,
+            trouble=trouble,
+            requests=sum(self.counts),
         )
-    return Warmed(
-        kind=reading.kind,
-        windows_per_s=rates,
-        window_s=warmup.window_s,
-        start=reading.start,
-        rate_per_s=reading.rate_per_s,
-        trouble=reading.caution or failed,
-        requests=sum(counts),
-        witness_per_s=sum(counts[reading.start :]) / sum(seconds[reading.start :]),
-        reading=reading,
-    )
 
 
 def _failed_text(errors: Counter[str]) -> str | None:

@@ -1,9 +1,6 @@
-"""A board as static pages: servers by workloads, and a page per run, server and pair of servers;
-and its top as a picture for link previews.
-"""
+"""A board as static pages: servers by workloads, and a page per run, server and pair of servers."""
 
 import json
-import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,16 +16,9 @@ from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
-from deadheat.report.picture import svg
 from deadheat.report.picture.card import draw_card, draw_versus
 from deadheat.serve.edition import Edition, EditionPart, Figures, PartRun, join, part_of
-from deadheat.serve.edition_findings import (
-    Meeting,
-    meetings_of,
-    met_levels,
-    separates_text,
-    share_text,
-)
+from deadheat.serve.edition_findings import Meeting, meetings_of, met_levels, share_text
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.markup import (
     Html,
@@ -46,7 +36,7 @@ from deadheat.serve.markup import (
     text,
 )
 from deadheat.serve.servers import Bootstrap, server_page
-from deadheat.stats.ranking.ranks import dead_heats
+from deadheat.serve.top_picture import draw_top
 from deadheat.store import Store, read_run
 from deadheat.workload import Level
 
@@ -312,62 +302,3 @@ def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
 
 def _links(names: Sequence[str]) -> Html:
     return Html("All runs of " + " and of ".join(server_link(name, ROOT) for name in names) + ".")
-
-
-WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
-LEFT, RIGHT, BARS = 64, 1136, 400
-ROWS, ROW = 9, 42
-WHISKER = 3.0
-LONGEST = 116  # characters of a line below
-MOST = 1.25  # the share at the right end; a longer interval is cut
-
-
-def draw_top(edition: Edition) -> str | None:
-    """The first servers of the first workload, with intervals; None without a ranking."""
-    level = next((each for each in edition.levels if each.ranking), None)
-    if level is None or level.ranking is None:
-        return None
-    rows = level.ranking.rows[:ROWS]
-    servers = numbers.count(len(edition.servers), "HTTP server")
-    workloads = numbers.count(len(edition.levels), "workload")
-    heading = f"{servers}, {workloads}"
-    parts = [
-        svg.text(LEFT, 66, "deadheat", fill=svg.MUTED, size=24, weight=600),
-        svg.text(LEFT, 122, heading, size=46, weight=700),
-    ]
-    scale = (RIGHT - BARS) / MOST
-    top = 160.0
-    for i, row in enumerate(rows):
-        y = top + ROW * i
-        ratio = row.ratio_to_leader
-        parts += [
-            svg.text(LEFT + 24, y + 22, one_line(row.name, 28), size=22, weight=600),
-            svg.rect(BARS, y + 4, scale * min(ratio.ratio, MOST), ROW - 16, svg.BLUE, 0.6),
-            svg.text(BARS - 12, y + 22, f"{100 * ratio.ratio:.0f}", anchor="end", size=22),
-        ]
-        if i and numbers.is_known(ratio.low, ratio.high):
-            ends = [BARS + scale * min(end, MOST) for end in (ratio.low, ratio.high)]
-            middle = y + 4 + (ROW - 16) / 2
-            parts.append(svg.line(ends[0], middle, ends[1], middle, svg.INK, WHISKER))
-    names = [row.name for row in rows]
-    for group in dead_heats(level.ranking):
-        places = [names.index(name) for name in group if name in names]
-        if len(places) > 1:
-            first, last = top + ROW * places[0] + 8, top + ROW * places[-1] + ROW - 18
-            parts += [
-                svg.line(LEFT + 8, first, LEFT + 8, last, svg.INK, WHISKER),
-                svg.line(LEFT + 8, first, LEFT + 16, first, svg.INK, WHISKER),
-                svg.line(LEFT + 8, last, LEFT + 16, last, svg.INK, WHISKER),
-            ]
-    newest = edition.newest
-    lines = [
-        f"{level.level.workload}: % of the best, with intervals; a brace is a dead heat. "
-        f"{separates_text([level])}",
-        f"{newest.started_at:%Y-%m-%d}, {newest.machine}",
-    ]
-    for i, line in enumerate(lines):
-        shown = textwrap.shorten(one_line(line), LONGEST, placeholder=" ...")
-        parts.append(
-            svg.text(LEFT, HEIGHT - 56 + 26 * i, shown, fill=svg.MUTED, size=19, longest=LONGEST)
-        )
-    return svg.document(HEIGHT, heading, parts, WIDTH)

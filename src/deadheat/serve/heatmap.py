@@ -14,7 +14,7 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
-from deadheat.serve.edition import BoardLevel, Edition
+from deadheat.serve.edition import BoardLevel, Edition, ServerFacts
 from deadheat.serve.edition_findings import (
     changes,
     figure_text,
@@ -200,56 +200,20 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
 
 
 def _table(edition: Edition, names: Sequence[str]) -> Html:
-    heads = [
-        '<th scope="col" data-sort="name" class="name">server</th>',
-        '<th scope="col" data-sort="mix" class="mix" hidden>your mix</th>',
+    braces = _braces(edition.levels[0]) if edition.levels else {}
+    ranked = [
+        {row.name: row for row in level.ranking.rows} if level.ranking else {}
+        for level in edition.levels
     ]
-    for i, level in enumerate(edition.levels):
-        title = text(str(level.level))
-        heads.append(
-            f'<th scope="col" data-sort="{i}" class="heat" title="{title}">'
-            f"{text(one_line(level.level.workload, 20))}</th>"
-        )
-    heads += [
-        f'<th scope="col" data-sort="{key}" class="figure" title="{text(title)}">{heading}</th>'
-        for key, heading, title in shown_figures(edition)
-    ]
-    heads.append('<th scope="col" data-sort="version" class="version">version</th>')
-    braces = [_braces(level) for level in edition.levels]
-    rows = {
-        i: {row.name: row for row in level.ranking.rows} if level.ranking else {}
-        for i, level in enumerate(edition.levels)
-    }
     old = outdated(edition.servers)
     lines = []
     for place, name in enumerate(names):
-        facts = edition.servers[name]
-        cells = [
-            f'<th scope="row" class="name"><a href="{server_file(name)}" dir="auto">'
-            f"{text(one_line(name, NAME_MAX))}</a>"
-            f'<span class="language" dir="auto">{text(one_line(facts.language, 20))}</span></th>',
-            '<td class="mix" data-label="your mix" hidden></td>',
+        heat = [
+            _cell(level, rows.get(name), name, braces.get(name, "") if i == 0 else "")
+            for i, (level, rows) in enumerate(zip(edition.levels, ranked, strict=True))
         ]
-        for i, level in enumerate(edition.levels):
-            brace = braces[0].get(name, "") if i == 0 else ""
-            cells.append(_cell(level, rows[i].get(name), name, brace))
-        first = edition.levels[0].cells.get(name) if edition.levels else None
-        figures = figure_values(edition, name, edition.levels[0]) if edition.levels else {}
-        for key, heading, _ in shown_figures(edition):
-            known = first or key in ("cold", "head", "cost")
-            shown = figure_text(key, figures.get(key)) if known else numbers.NONE
-            cells.append(f'<td class="figure" data-label="{heading}">{shown}</td>')
-        mark = (
-            f' <span class="old" title="the board has {text(one_line(old[name], 30))}">outdated'
-            "</span>"
-            if name in old
-            else ""
-        )
-        if facts.ended:
-            days = ", ".join(f"{one_line(line)} until {day}" for line, day in facts.ended.items())
-            mark += f' <span class="old" title="supported: {text(days)}">unsupported</span>'
-        version = text(one_line(facts.version or numbers.NONE, 24))
-        cells.append(f'<td class="version" data-label="version" dir="auto">{version}{mark}</td>')
+        cells = [*_name_cells(edition.servers[name]), *heat, *_figure_cells(edition, name)]
+        cells.append(_version_cell(edition.servers[name], old.get(name)))
         lines.append(f'<tr data-row="{place}">{"".join(cells)}</tr>')
     connections = {level.level.connections for level in edition.levels}
     at = (
@@ -261,10 +225,58 @@ def _table(edition: Edition, names: Sequence[str]) -> Html:
     return Html(
         f'<div class="wide" tabindex="0" role="region" aria-label="servers by workloads">'
         f'<table id="board"><caption>{text(one_line(caption, 300))}</caption>'
-        f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
+        f"<thead><tr>{''.join(_heads(edition))}</tr></thead>\n<tbody>\n"
         + "\n".join(lines)
         + "\n</tbody></table></div>"
     )
+
+
+def _heads(edition: Edition) -> Iterable[str]:
+    yield '<th scope="col" data-sort="name" class="name">server</th>'
+    yield '<th scope="col" data-sort="mix" class="mix" hidden>your mix</th>'
+    for i, level in enumerate(edition.levels):
+        title = text(str(level.level))
+        yield (
+            f'<th scope="col" data-sort="{i}" class="heat" title="{title}">'
+            f"{text(one_line(level.level.workload, 20))}</th>"
+        )
+    for key, heading, title in shown_figures(edition):
+        yield (
+            f'<th scope="col" data-sort="{key}" class="figure" title="{text(title)}">{heading}</th>'
+        )
+    yield '<th scope="col" data-sort="version" class="version">version</th>'
+
+
+def _name_cells(facts: ServerFacts) -> list[str]:
+    return [
+        f'<th scope="row" class="name"><a href="{server_file(facts.name)}" dir="auto">'
+        f"{text(one_line(facts.name, NAME_MAX))}</a>"
+        f'<span class="language" dir="auto">{text(one_line(facts.language, 20))}</span></th>',
+        '<td class="mix" data-label="your mix" hidden></td>',
+    ]
+
+
+def _figure_cells(edition: Edition, name: str) -> Iterable[str]:
+    """Those of the first workload."""
+    first = edition.levels[0] if edition.levels else None
+    was_raced = first is not None and name in first.cells
+    figures = figure_values(edition, name, first) if first else {}
+    for key, heading, _ in shown_figures(edition):
+        is_known = was_raced or key in ("cold", "head", "cost")
+        shown = figure_text(key, figures.get(key)) if is_known else numbers.NONE
+        yield f'<td class="figure" data-label="{heading}">{shown}</td>'
+
+
+def _version_cell(facts: ServerFacts, newer: str | None) -> str:
+    marks = []
+    if newer is not None:
+        title = text(f"the board has {one_line(newer, 30)}")
+        marks.append(f'<span class="old" title="{title}">outdated</span>')
+    if facts.ended:
+        days = ", ".join(f"{one_line(line)} until {day}" for line, day in facts.ended.items())
+        marks.append(f'<span class="old" title="supported: {text(days)}">unsupported</span>')
+    words = " ".join([text(one_line(facts.version or numbers.NONE, 24)), *marks])
+    return f'<td class="version" data-label="version" dir="auto">{words}</td>'
 
 
 def _cell(level: BoardLevel, row: Row | None, name: str, brace: str) -> str:
