@@ -112,6 +112,24 @@ def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path:
         assert row["per_s"] > 0
 
 
+def test_handshakes_are_a_level_beside_kept_connections(deadheat: Deadheat, tmp_path: Path) -> None:
+    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", "http,https,h2")
+    ended = deadheat("run", "nulls", "hello", *race, "--workload", "hello,connect", "--json")
+    assert ended.ran, ended.err
+    assert "left out, without connect:https: hello" in ended.err
+    report = json.loads(ended.out)
+    levels = {
+        each["name"]: {level["workload"] for level in each["levels"] if level["rate_per_s"]}
+        for each in report["contenders"]
+    }
+    assert levels["hello"] == {"hello", "connect"}
+    assert levels["nulls"] == {
+        f"{name}{over}" for name in ("hello", "connect") for over in ("", ":https", ":h2")
+    }
+    assert [row["workload"] for row in report["handshakes"]] == ["connect:https", "connect:h2"]
+    assert "keep-alive, but a connection per request on connect" in " ".join(report["heading"])
+
+
 def test_verify_tries_each_transport(deadheat: Deadheat) -> None:
     """The null server answers every path, which the catalog's rules forbid."""
     ended = deadheat("verify", "nulls", "hello", "--transport", "https,h2c")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -19,8 +20,10 @@ from deadheat.measure.world import World, split_cpus
 from deadheat.protocol import Protocol, load_protocol
 from deadheat.store import TrialRecord
 from deadheat.store.json_columns import PerRequest
+from deadheat.workload import load_workload
 from tests.servers.contenders import CATALOG, contender
 
+ROOT = Path(__file__).parents[2]
 SLOT = TrialContext(
     "run", 1, 1, "measure", invocation=2, block=3, heat=1, at_s=4.5, steady="unsought"
 )
@@ -165,6 +168,16 @@ def test_the_users_own_body_is_not_ours_to_expect(world: World, protocol: Protoc
     assert load_spec(protocol, own, 5).expect_body is None
     ours = replace(own, contender=contender("hello"))
     assert load_spec(protocol, ours, 5).expect_body == "Hello, World!"
+
+
+def test_a_workload_may_open_a_connection_for_each_request(protocol: Protocol) -> None:
+    ours = Instance(contender("hello"), "1", 80, "log", 0.1)
+    assert ours.contender.answers("connect"), "as every server"
+    workloads = tuple(load_workload(ROOT, name) for name in ("hello", "connect"))
+    beside = protocol.model_copy(update={"workloads": workloads})
+    kept = {name: load_spec(beside, ours, 5, name).keep_alive for name in beside.workload_names}
+    assert kept == {"hello": True, "connect": False}
+    assert [beside.only(name).keep_alive for name in beside.workload_names] == [True, False]
 
 
 def test_the_limit_of_a_trial_leaves_time_for_its_timeouts() -> None:

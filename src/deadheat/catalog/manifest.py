@@ -50,6 +50,7 @@ def _command(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+CONNECT = "connect"  # hello over a new connection for each request
 COUNT_MAX = 1_000_000
 WEEK_S = 7 * 24 * 3600.0
 
@@ -70,6 +71,11 @@ HTTP: Transport = "http"
 TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 OVER_TLS: frozenset[Transport] = frozenset({"https", "h2"})
 HTTP2: frozenset[Transport] = frozenset({"h2", "h2c"})
+
+
+def answered_by(workloads: tuple[str, ...]) -> tuple[str, ...]:
+    """The workloads of a manifest, and `connect`: it needs what hello needs."""
+    return (*workloads, CONNECT)
 
 
 class Need(Strict):
@@ -191,6 +197,11 @@ class Manifest(Strict):
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
     workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers
     template_engine: Text | None = None  # that renders the workload page; BY_STRINGS without one
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """`workloads`, and what every server answers."""
+        return answered_by(self.workloads)
 
     @model_validator(mode="after")
     def _answers_hello(self) -> Self:

@@ -244,7 +244,7 @@ def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer
     keys = {each.selection.name: each.built.key for each in built if each.built is not None}
     racers = {}
     for each in answering([candidate.selection for candidate in built], rules):
-        answered = {*each.server.manifest.workloads}
+        answered = {*each.server.manifest.answered}
         workloads = tuple(name for name in rules.workload_names if name in answered)
         racers[each.name] = Racer(each, keys[each.name], workloads)
     return racers

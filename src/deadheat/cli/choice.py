@@ -62,7 +62,7 @@ def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selec
             what = f"the workload {name}" if transport == HTTP else name
             echo(f"left out, without {what}: {', '.join(missing)}", fg="yellow", err=True)
     names = set(protocol.requested)
-    return [each for each in spoken if names & set(each.server.manifest.workloads)]
+    return [each for each in spoken if names & set(each.server.manifest.answered)]
 
 
 def over_transports(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
@@ -102,7 +102,7 @@ def lacking(servers: Sequence[Server], selections: Sequence[Selection], workload
     answered = {
         each.server.name
         for each in selections
-        if each.transport == transport and name in each.server.manifest.workloads
+        if each.transport == transport and name in each.server.manifest.answered
     }
     return [each.name for each in servers if each.name not in answered]
 

@@ -351,7 +351,7 @@ def plan_command(
             each.name
             for name in protocol.requested
             for each in chosen
-            if name not in each.server.manifest.workloads
+            if name not in each.server.manifest.answered
         ]
     forecast: Outline | Estimate
     if isinstance(protocol, AloneProtocol):

@@ -125,7 +125,7 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         media_type=selection.server.manifest.media_type,
         language=selection.server.manifest.language,
         compiler=compiler_of(selection),
-        workloads=frozenset(selection.server.manifest.workloads),
+        workloads=frozenset(selection.server.manifest.answered),
         transport=selection.transport,
     )
 

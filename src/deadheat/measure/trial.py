@@ -88,6 +88,8 @@ def load_spec(
     unless one is named.
     """
     sent = workload_of(protocol, instance.contender, workload)
+    keep_alive = protocol.keep_alive and not (sent and sent.close)
+    streams = protocol.streams if keep_alive else 1
     alone = protocol if isinstance(protocol, AloneProtocol) else None
     return LoadSpec(
         url=instance.url,
@@ -97,7 +99,7 @@ def load_spec(
         rate_per_s=rate_per_s,
         discard_s=0.0 if isinstance(protocol, SliceProtocol) else protocol.discard_s,
         timeout_s=protocol.timeout_s,
-        keep_alive=protocol.keep_alive,
+        keep_alive=keep_alive,
         request_cap=alone.request_cap if alone else None,
         expect_body=None if sent or instance.contender.any_body else BODY.decode(),
         workload=sent.for_engine() if sent else None,
@@ -105,7 +107,7 @@ def load_spec(
             *(alone.arguments if alone else ()),
             *load_arguments(instance, protocol.generator),
         ),
-        http2_streams=protocol.streams if instance.contender.speaks_http2 else None,
+        http2_streams=streams if instance.contender.speaks_http2 else None,
     )
 
 

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from deadheat.errors import DeadheatError
-from deadheat.load import Engine, LoadResult, LoadSpec
+from deadheat.load import Engine, LoadResult
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import Instance, Workers
 from deadheat.measure.load_process import LoadProcess, load_once
-from deadheat.measure.trial import load_arguments, workload_of
-from deadheat.measure.verify import BODY
+from deadheat.measure.trial import load_arguments, load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.warmup.steady import read
@@ -356,18 +355,12 @@ def _with_drain(counts: list[float], seconds: list[float], result: LoadResult) -
 def _engine_load(
     world: World, instance: Instance, protocol: Protocol, duration_s: float, name: str | None
 ) -> LoadResult:
-    workload = workload_of(protocol, instance.contender, name)
-    spec = LoadSpec(
-        url=instance.url,
-        connections=max(protocol.connections),
+    spec = replace(
+        load_spec(protocol, instance, max(protocol.connections), name),
         duration_s=duration_s,
-        threads=protocol.threads,
-        timeout_s=protocol.timeout_s,
-        keep_alive=protocol.keep_alive,
-        expect_body=None if workload or instance.contender.any_body else BODY.decode(),
-        workload=workload.for_engine() if workload else None,
+        discard_s=0.0,
+        request_cap=None,
         arguments=load_arguments(instance, Engine.name),
-        http2_streams=protocol.streams if instance.contender.speaks_http2 else None,
     )
     return load_once(world, spec)
 

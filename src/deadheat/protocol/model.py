@@ -210,7 +210,9 @@ class AnyProtocol(Strict):
         name, transport = parts_of(workload)
         own = tuple(each for each in self.workloads if each.name == name)
         changes: dict[str, object] = {"workloads": own, "transports": (transport,)}
-        if transport not in HTTP2:
+        if any(workload.close for workload in own):
+            changes["keep_alive"] = False
+        if transport not in HTTP2 or "keep_alive" in changes:
             changes["streams"] = 1
         if transport not in OVER_TLS:
             changes["tls_key"] = "ecdsa"

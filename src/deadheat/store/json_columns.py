@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from deadheat.catalog import faults_text
-from deadheat.catalog.manifest import Strict
+from deadheat.catalog.manifest import Strict, answered_by
 from deadheat.errors import StoreError
 from deadheat.foreign_text import masked, without_secrets
 from deadheat.inflate import parse
@@ -161,6 +161,10 @@ class StoredManifest(StoredJson):
     workloads: tuple[str, ...] = (HELLO,)
     published: tuple[StoredClaim, ...] = ()
     support: Any = None  # of a foreign bundle, anything
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        return answered_by(self.workloads)
 
 
 class Behavior(StoredJson):

@@ -8,7 +8,7 @@ from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
 from deadheat.foreign_text import one_line
 from deadheat.host.fingerprint import FarHost, Interface
-from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
+from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol, StoredProtocol
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.evidence import HostLosses
@@ -85,8 +85,7 @@ def _imported(view: RunView) -> list[str]:
 
 def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
-    kept = "keep-alive" if view.protocol.keep_alive else "a connection per request"
-    load = f"at {levels} connections, {kept}"
+    load = f"at {levels} connections, {_connections(view.protocol)}"
     if view.trials == 0:
         return f"{load}: no trial"
     if not view.races:
@@ -147,6 +146,15 @@ def _machines(view: RunView) -> list[str]:
         return [f"{next(iter(described.values()))}; {roles}"]
     machines = [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]
     return machines + link
+
+
+def _connections(protocol: StoredProtocol) -> str:
+    """`keep-alive, but a connection per request on connect`."""
+    each = "a connection per request"
+    if not protocol.keep_alive:
+        return each
+    closing = [workload.name for workload in protocol.workloads if workload.close]
+    return f"keep-alive, but {each} on {numbers.listing(closing)}" if closing else "keep-alive"
 
 
 def measured(view: RunView, analysis: Analysis) -> str:

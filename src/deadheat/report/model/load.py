@@ -179,7 +179,7 @@ def _contenders(
             kind=row.manifest.kind,
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
-            cells=_cells(trials[row.id], facts, run.protocol),
+            cells=_cells(trials[row.id], facts, run.protocol.only(workload)),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.homepage,
             notes=_notes(row),
@@ -217,7 +217,7 @@ def _stacks(run: StoredRun, trials: Sequence[StoredTrial]) -> dict[str, int]:
 
 def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
     """The workloads of its manifest; the user's own servers answer each."""
-    return (workload,) if contender.manifest.language is None else contender.manifest.workloads
+    return (workload,) if contender.manifest.language is None else contender.manifest.answered
 
 
 def _workload_fault(
