@@ -235,9 +235,9 @@ def _heads(edition: Edition) -> Iterable[str]:
     yield '<th scope="col" data-sort="name" class="name">server</th>'
     yield '<th scope="col" data-sort="mix" class="mix" hidden>your mix</th>'
     for i, level in enumerate(edition.levels):
-        title = text(str(level.level))
+        at = text(str(level.level))
         yield (
-            f'<th scope="col" data-sort="{i}" class="heat" title="{title}">'
+            f'<th scope="col" data-sort="{i}" class="heat" title="{at}">'
             f"{text(one_line(level.level.workload, 20))}</th>"
         )
     for key, heading, title in shown_figures(edition):

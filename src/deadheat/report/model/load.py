@@ -179,7 +179,7 @@ def _contenders(
             kind=row.manifest.kind,
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
-            cells=_cells(trials[row.id], facts, run.protocol.only(workload)),
+            cells=_cells(trials[row.id], facts, run.protocol, workload),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.homepage,
             notes=_notes(row),
@@ -257,9 +257,10 @@ def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dic
 
 
 def _cells(
-    trials: Sequence[StoredTrial], facts: Facts, protocol: StoredProtocol
+    trials: Sequence[StoredTrial], facts: Facts, protocol: StoredProtocol, workload: str
 ) -> dict[int, Cell]:
     """The closed-loop trials by level."""
+    kept = protocol.only(workload).keep_alive
     measured = [trial for trial in trials if trial.kind == "measure"]
     cells = {}
     for connections, group in grouped(measured, lambda trial: trial.connections).items():
@@ -270,9 +271,7 @@ def _cells(
             trials=views,
             service=facts.distribution(counted, "service_us"),
             first_byte=facts.distribution(counted, "first_byte_us"),
-            handshake=(
-                Distribution() if protocol.keep_alive else facts.distribution(counted, HANDSHAKE)
-            ),
+            handshake=Distribution() if kept else facts.distribution(counted, HANDSHAKE),
             service_us_p99_by_start=(
                 facts.p99s_by_start(counted) if len(protocol.transports) > 1 else ()
             ),
