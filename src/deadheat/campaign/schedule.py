@@ -5,6 +5,7 @@ Manifests assign rows with `[[published]]`; a protocol assigns the rest.
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
@@ -22,9 +23,12 @@ from deadheat.strict import JsonObject
 from deadheat.workload import parts_of
 
 START_S = 2.0  # time until one server is ready
-# Warm-up on each workload, as it was on a machine with two CPUs: in a race of ten servers over
-# http, https and h2, starts took 1 to 2 s, 5 to 8 s (Node.js, Bun) and up to 20 s (the JVM).
-WARM_S = {Compiler.NONE: 1.0, Compiler.JIT: 6.0, Compiler.TIERED: 18.0}
+# Warm-up on each workload, as it was on machines with two CPUs: in races of 24 servers on seven
+# workloads, first starts took 1 to 4 s, 6 to 8 s (Node.js, Bun) and 8 to 14 s (the JVM; 20 s with
+# TLS).
+WARM_S = {Compiler.NONE: 2.0, Compiler.JIT: 7.0, Compiler.TIERED: 14.0}
+# Where a request takes long, so does a slice: it has several requests of each connection.
+SLOW_SLICES = {"page": 5.0, "wait": 5.0}
 NOMINAL_PER_S = 1e6
 
 
@@ -99,8 +103,11 @@ def estimate(
     stopping, warmup = protocol.stopping, protocol.warmup
     controls = len(CONTROL_WORKS) * len(protocol.transports) if protocol.controls else 0
     contenders = len(names) + controls
-    trials = contenders * protocol.levels_each - len(lacking) * len(protocol.connections)
-    block_s = trials * protocol.slices.rounds * slice_s(protocol)
+    answered = Counter([*protocol.requested] * contenders) - Counter(lacking)
+    levels = protocol.levels_each // len(protocol.requested)  # of a workload
+    trials = answered.total() * levels
+    slices = sum(SLOW_SLICES.get(name, 1.0) * count for name, count in answered.items()) * levels
+    block_s = slices * protocol.slices.rounds * slice_s(protocol)
     warm_ups = [_warm_s(warmup, compilers.get(name)) for name in names]
     warm_ups += [_warm_s(warmup, None)] * controls
     starts_s = [
