@@ -54,9 +54,8 @@ def test_each_mode_has_a_verdict() -> None:
     assert [*VERDICTS] == [*moody.MODES]
 
 
-ALONE = {"spins when idle"}  # on a busy machine it does not get half of a CPU
 GROWING = {"leaks", "forks"}  # the agent checks limits five times a second
-MODES = [pytest.param(mode, marks=pytest.mark.alone if mode in ALONE else ()) for mode in VERDICTS]
+MODES = [*VERDICTS]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -34,6 +34,7 @@ from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
+from deadheat.measure.footprint import threads_of
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.listening import is_known
 from deadheat.measure.load_process import LoadProcess, load_slice
@@ -288,9 +289,9 @@ class Explainer:
         load = warm.loads[level]
         lifecycle.thaw(world, instance)
         load_slice(world, load, SliceRequest(RENEWAL_S, renew=True))
-        before, threads = lifecycle.usage(world, instance), _threads(world, instance)
+        before, threads = lifecycle.usage(world, instance), threads_of(world, instance)
         result = load_slice(world, load, SliceRequest(WATCHED_S, discard_s=0.0))
-        after, threads_after = lifecycle.usage(world, instance), _threads(world, instance)
+        after, threads_after = lifecycle.usage(world, instance), threads_of(world, instance)
         requests = result.requests_sent_in_all or 0
         explained = Explained(
             rate_per_s=result.rate_per_s,
@@ -393,14 +394,6 @@ def thread_groups(
         for name, spent_s in sorted(sums.items(), key=lambda item: -item[1])
         if requests
     )
-
-
-def _threads(world: World, instance: Instance) -> Sequence[ThreadTime]:
-    try:
-        process = instance.read_process
-        return world.server_host.threads(process) if process else ()
-    except HostError:  # the user has ended it
-        return ()
 
 
 def _backlog(world: World, instance: Instance) -> int | None:

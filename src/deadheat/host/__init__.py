@@ -82,12 +82,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ThreadTime:
-    """A living thread: its name, which the kernel cuts after 15 bytes, and how long it has run."""
+    """A living thread: its name, which the kernel cuts after 15 bytes, and how long it has run.
+
+    `waited_s` is how long it was ready to run, and waited for a CPU; 0 where nothing counts that.
+    """
 
     pid: int
     id: int
     name: str
     ran_s: float
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from deadheat.catalog import Selection
 from deadheat.catalog.lock_file import locked_packages
 from deadheat.errors import DeadheatError
+from deadheat.host import HostError, ThreadTime
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.lifecycle import Instance
@@ -31,6 +32,15 @@ SETTLE_S = 0.3  # until memory is read
 def idle_connections_of(protocol: Protocol) -> tuple[int, ...]:
     """The numbers of idle connections after which memory is read; none in a race."""
     return protocol.idle_connections if isinstance(protocol, AloneProtocol) else ()
+
+
+def threads_of(world: World, instance: Instance) -> Sequence[ThreadTime]:
+    """Its living threads; none where its processes are not seen, or a user's own has ended."""
+    try:
+        process = instance.read_process
+        return world.server_host.threads(process) if process else ()
+    except HostError:
+        return ()
 
 
 def read_footprint(

@@ -15,7 +15,7 @@ BARS, CELLS = 400, 390  # where figures begin
 ROWS, ROW, TOP, HEAD = 9, 42, 164, 150
 COLUMNS = 8
 WHISKER, EDGE = 3.0, 2
-LONGEST = 116  # characters of a line below
+LONGEST = 110  # characters of a line below
 MOST = 1.25  # the share at the right end; a longer interval is cut
 SOLID = 0.6  # opacity of the best cell, and of a bar: its text and its whisker are visible
 
@@ -41,13 +41,15 @@ def draw_top(edition: Edition) -> str | None:
     ]
     workload = first.level.workload
     what = f"on each workload, in the order of {workload}" if others else "with intervals"
+    separates = separates_text([first])
     lines = [
-        f"% of the best {what}; a brace is a dead heat on {workload}. {separates_text([first])}",
+        f"% of the best {what}; a brace is a dead heat on {workload}",
+        f"On {workload}, {separates[0].lower()}{separates[1:]}" if others else separates,
         f"{edition.newest.started_at:%Y-%m-%d}, {edition.newest.machine}",
     ]
     for i, line in enumerate(lines):
-        y = HEIGHT - 52 + 26 * i
-        parts.append(svg.text(LEFT, y, line, fill=svg.MUTED, size=19, longest=LONGEST))
+        y = HEIGHT - 58 + 22 * i
+        parts.append(svg.text(LEFT, y, line, fill=svg.MUTED, size=17, longest=LONGEST))
     return svg.document(HEIGHT, heading, parts, WIDTH)
 
 

@@ -204,7 +204,7 @@ def place_compiler(pids: list[int], cpus: list[int] | None) -> None:
 
 
 def thread_times(pids: list[int]) -> list[dict[str, object]]:
-    """Each living thread of these processes, with the time that it ran on a CPU."""
+    """Each living thread of these processes: the time that it ran on a CPU, and waited for one."""
     times: list[dict[str, object]] = []
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -213,9 +213,10 @@ def thread_times(pids: list[int]) -> list[dict[str, object]]:
                 fields = stat_fields(task)
                 if fields is not None:
                     name = read_text(f"/proc/{task}/comm") or ""
-                    ran_ns = int((read_text(f"/proc/{task}/schedstat") or "0").split()[0])
-                    ran_s = ran_ns / 1e9 or sum(cpu_ticks_of(fields)) / TICKS_PER_S
-                    times.append({"pid": pid, "id": thread, "name": name, "ran_s": ran_s})
+                    ran_s, waited_s = _scheduled_s(task)
+                    ran_s = ran_s or sum(cpu_ticks_of(fields)) / TICKS_PER_S
+                    time = {"ran_s": ran_s, "waited_s": waited_s}
+                    times.append({"pid": pid, "id": thread, "name": name, **time})
     return times
 
 
@@ -237,5 +238,10 @@ def _busy_s(pid: int, thread: int) -> float:
     task = f"{pid}/task/{thread}"
     fields = stat_fields(task)
     ran_s = sum(cpu_ticks_of(fields)) / TICKS_PER_S if fields else 0.0
-    schedule = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
-    return max(ran_s, (int(schedule[0]) + int(schedule[1])) / 1e9)
+    return max(ran_s, sum(_scheduled_s(task)))
+
+
+def _scheduled_s(task: str) -> tuple[float, float]:
+    """How long a thread ran and waited for a CPU; zeros where the kernel does not count it."""
+    ran_ns, waited_ns, *_ = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
+    return int(ran_ns) / 1e9, int(waited_ns) / 1e9
