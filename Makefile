@@ -87,7 +87,8 @@ figures: build             ## the figures in the documents, from the runs in doc
 	$(UV) run deadheat report --from docs/results/make-run-awake.deadheat --format svg \
 		-o docs/pictures/make-run.svg
 	$(MAKE) stored-board
-	cp target/board/index.svg docs/pictures/board.svg
+	cp target/board/index.svg docs/pictures/board-workloads.svg
+	cp target/board-hello/index.svg docs/pictures/board.svg
 	$(UV) run python docs/figures.py
 	@! test -f docs/results/workloads.deadheat || $(UV) run python docs/workload_results.py
 
@@ -108,9 +109,12 @@ EDITION ?= target/edition
 board: build               ## race every server that works here and write the board; goes on later
 	$(UV) run deadheat board race -o $(EDITION) $(if $(BUDGET),--budget $(BUDGET))
 
-# With URL, pages name their pictures for link previews: URL is where the board will be.
-stored-board: build        ## the board of the edition in docs/results
-	$(UV) run deadheat board write docs/results/edition -o target/board $(if $(URL),--url $(URL))
+# With URL, pages name their pictures for link previews: URL is where the boards will be.
+stored-board: build        ## the boards of the editions in docs/results: all workloads, and hello
+	$(UV) run deadheat board write docs/results/edition-workloads docs/results/workloads.deadheat \
+		-o target/board $(if $(URL),--url $(URL))
+	$(UV) run deadheat board write docs/results/edition -o target/board-hello \
+		$(if $(URL),--url $(URL)/hello)
 
 PAGE := src/deadheat/report/formats/page.html
 

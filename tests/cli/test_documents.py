@@ -86,7 +86,11 @@ def test_a_page_answers_one_question(page: Path) -> None:
     assert len(words) <= WORDS_MAX
 
 
-BOARD = "docs/pictures/board.svg"  # `make figures` copies it from a board
+WORKLOADS = ("docs/results/edition-workloads", "docs/results/workloads.deadheat")
+BOARDS = {  # `make figures` copies each from a board
+    "board.svg": ("docs/results/edition",),
+    "board-workloads.svg": WORKLOADS,
+}
 PICTURES = [
     (page, name)
     for page in PAGES
@@ -98,11 +102,12 @@ PICTURES = [
 def test_a_picture_has_the_bytes_that_its_command_writes(
     page: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if name == BOARD:
+    if (sources := BOARDS.get(Path(name).name)) is not None:
         monkeypatch.chdir(HERE)
-        words = ["board", "write", "docs/results/edition", "-o", str(tmp_path / "board")]
+        words = ["board", "write", *sources, "-o", str(tmp_path / "board")]
         assert CliRunner().invoke(cli, words).exit_code == 0
-        assert (tmp_path / "board" / "index.svg").read_bytes() == (HERE / name).read_bytes()
+        written = tmp_path / "board" / "index.svg"
+        assert written.read_bytes() == (page.parent / name).read_bytes()
         return
     (words,) = [words for words in command_lines(page) if words[-2:] == ["-o", name]]
     monkeypatch.chdir(page.parent)
