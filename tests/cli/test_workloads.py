@@ -72,7 +72,7 @@ def server(tmp_path: Path) -> Path:
 
 def test_lists_the_shipped_workloads(deadheat: Deadheat) -> None:
     ended = deadheat("workloads", "--catalog", str(HERE))
-    names = ["hello", "db", "echo", "json", "page", "route", "upload", "wait"]
+    names = ["hello", "connect", "db", "echo", "json", "page", "route", "upload", "wait"]
     assert [line.split()[0] for line in ended.out.splitlines()] == names
 
 

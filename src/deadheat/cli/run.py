@@ -335,7 +335,7 @@ def plan_command(
     if isinstance(protocol, SearchProtocol):
         raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
-    without: list[str] = []
+    lacking: list[str] = []
     chosen: list[Selection] = []
     if lineup is not None:
         names = [chosen.name for chosen in lineup.selections]
@@ -347,8 +347,8 @@ def plan_command(
         chosen = answering([selection(server) for server in servers_chosen], protocol)
         names = [each.name for each in chosen]
         names += [each.name for each in own.contenders(names, protocol)]
-        without = [
-            each.name
+        lacking = [
+            name
             for name in protocol.requested
             for each in chosen
             if name not in each.server.manifest.answered
@@ -362,7 +362,7 @@ def plan_command(
     else:
         protocol = within_budget(protocol, len(names))
         compilers = {each.name: compiler_of(each) for each in chosen}
-        forecast = estimate(protocol, names, without, compilers)
+        forecast = estimate(protocol, names, lacking, compilers)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return
