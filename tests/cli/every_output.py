@@ -5,6 +5,7 @@ hundred starts of Python would take minutes. Prints the tasks as JSON, with thei
 folders that have what was written.
 """
 
+import atexit
 import importlib
 import json
 import os
@@ -45,6 +46,7 @@ def _become(task: dict[str, Any], folder: Path) -> None:
     if task["ends_after_s"]:  # of a command that does not end by itself
         signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
         signal.setitimer(signal.ITIMER_REAL, task["ends_after_s"])
+        atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)  # it would kill an ending Python
     for number, name in ((1, "stdout"), (2, "stderr")):
         _redirect(number, name, task[name], folder / name)
 

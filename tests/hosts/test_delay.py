@@ -58,9 +58,9 @@ def test_rates_fall_as_the_round_trip_grows(bed: Bed) -> None:
             long_us, long_rates = json.loads(harness.stdout.readline())
         finally:
             harness.stdin.close()
-    assert is_near(long_us / short_us, LONG_S / SHORT_S)
+    assert long_us > FACTOR * short_us, "a busy machine delays packets of both trips"
     for connections in map(str, CONNECTIONS):
-        assert is_near(short_rates[connections] / long_rates[connections], LONG_S / SHORT_S)
+        assert is_near(short_rates[connections] / long_rates[connections], long_us / short_us)
         assert is_near(long_rates[connections], int(connections) * 1e6 / long_us)
 
 
