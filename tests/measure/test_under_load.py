@@ -54,10 +54,9 @@ def test_each_mode_has_a_verdict() -> None:
 
 
 GROWING = {"leaks", "forks"}  # the agent checks limits five times a second
-MODES = [*VERDICTS]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", VERDICTS)
 def test_bug_verify_did_not_see_what_a_load_sees(
     mode: str, small_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,8 +70,7 @@ def test_bug_verify_did_not_see_what_a_load_sees(
     assert (inspected.state, wanted.words in said) == (wanted.state, True), said
 
 
-# Long enough to see what a short load does not.
-SETTLED = 'kind = "settle", invocations = 1, budget_s = 14'
+SETTLED = 'kind = "settle", invocations = 1, budget_s = 14'  # a short load does not see all
 TWICE_STARTED = 'kind = "fixed", repetitions = 5, invocations = 2'  # also on a busy machine
 RACE = race_protocol(
     "race",

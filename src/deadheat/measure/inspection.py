@@ -177,7 +177,7 @@ def _inspect(
                     contender.ready_s,
                 )
         if (idle_share := _idle_share(world, instance)) > IDLE_SHARE_MAX:
-            cautions.append(f"it uses {percent(idle_share, 0)} of a CPU while no request comes")
+            cautions.append(f"it needs {percent(idle_share, 0)} of a CPU while no request comes")
         for connections in levels if wrong is None else ():
             load = _serve(world, instance, connections, loaded)
             served[str(connections)] = min(load.counts)
@@ -212,7 +212,7 @@ def _inspect(
 
 
 def _idle_share(world: World, instance: Instance) -> float:
-    """The CPU time that it uses without a request, as a share of a CPU; the least of some tries.
+    """The CPU time that it needs without a request, as a share of a CPU; the least of some tries.
 
     On a busy machine its threads wait for a CPU instead: that time counts, too.
     """

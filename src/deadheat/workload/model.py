@@ -215,7 +215,7 @@ class Workload(Strict):
     about: Text
     purpose: Text | None = None
     rules: Texts = ()
-    close: bool = False  # each request has a connection of its own; over TLS, a full handshake
+    close: bool = False  # open a new connection for each request
     draws: int = Field(default=1, ge=1, le=DRAWS_MAX)  # requests drawn from each template
     seed: int = Field(default=1, ge=0, le=2**63 - 1)
     database: WorkloadDatabase | None = None
