@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -168,12 +168,27 @@ impl Children {
                         Error::Process(format!("a process of the run wrote {line:?}: {error}"))
                     });
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.forget_ended()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Process("a process of the run ended early".to_owned()));
                 }
             }
         }
+    }
+
+    /// Forgets the children that have ended; an error if one failed, as the others would wait for it.
+    fn forget_ended(&mut self) -> Result<()> {
+        let mut at = 0;
+        while let Some((child, _)) = self.running.get_mut(at) {
+            match child.try_wait().map_err(Error::system(PROCESS))? {
+                None => at += 1,
+                Some(status) => {
+                    self.running.swap_remove(at);
+                    check(status)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn say(&mut self, text: &str) -> Result<()> {
@@ -186,12 +201,16 @@ impl Children {
     fn wait(mut self) -> Result<()> {
         for (mut child, input) in self.running.drain(..) {
             drop(input);
-            let status = child.wait().map_err(Error::system(PROCESS))?;
-            if !status.success() {
-                return Err(Error::Process(format!("a process of the run ended with {status}")));
-            }
+            check(child.wait().map_err(Error::system(PROCESS))?)?;
         }
         Ok(())
+    }
+}
+
+fn check(status: ExitStatus) -> Result<()> {
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Process(format!("a process of the run ended with {status}"))),
     }
 }
 
