@@ -17,6 +17,8 @@ use crate::sockets;
 use crate::tcp_info::TcpInfo;
 
 const BUFFER_BYTES: usize = 64 * 1024;
+/// How often a socket is read for one event.
+const MAX_READS: usize = 16;
 const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
 const WRITE: u32 = libc::EPOLLOUT as u32;
 const HANG_UP: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP) as u32;
@@ -197,10 +199,10 @@ impl Epoll {
         Ok(())
     }
 
-    /// Reads once, and again while the buffer is full.
+    /// Reads once, and again while the buffer is full, but not without end: other events wait.
     #[inline]
     fn readable(&mut self, session: &mut Session, slot: usize, hung_up: bool) -> Result<()> {
-        loop {
+        for _ in 0..MAX_READS {
             let fd = self.fd(slot);
             let got = sockets::receive(fd, &mut self.buffer);
             let now_ns = clock::now_ns();
@@ -219,6 +221,7 @@ impl Epoll {
                 return Ok(());
             }
         }
+        Ok(())
     }
 }
 
