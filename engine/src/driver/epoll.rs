@@ -185,14 +185,11 @@ impl Epoll {
                 }
             }
         }
+        self.watch(slot, READ)?;
         if !session.output(slot).is_empty() {
-            self.watch(slot, READ)?;
             return self.flush(session, slot);
         }
         let mut waiting = std::mem::take(&mut self.links[slot].unsent);
-        if !waiting.is_empty() {
-            self.watch(slot, READ)?;
-        }
         while let Some(range) = waiting.pop_front() {
             self.write(session, slot, range)?;
         }
@@ -261,7 +258,8 @@ impl Driver for Epoll {
         let ready = self.poll.wait(wake_ns)?;
         for at in 0..ready {
             let (slot, flags) = self.poll.event(at);
-            if flags & WRITE != 0 || self.links[slot].connecting {
+            let link = &self.links[slot];
+            if link.connecting || flags & WRITE != 0 && link.fd.is_some() {
                 self.writable(session, slot)?;
             }
             if flags & !WRITE != 0 && self.links[slot].fd.is_some() {

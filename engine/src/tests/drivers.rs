@@ -1,6 +1,6 @@
 //! Drivers with a session and real sockets.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::driver::epoll::Epoll;
 use crate::driver::route::Route;
 use crate::plan::Plan;
-use crate::session::{Session, Window};
+use crate::session::{Action, Session, Window};
 use crate::sockets::Endpoint;
 
 use super::events::{SECOND, plan};
@@ -25,6 +25,23 @@ fn connected(plan: &Plan) -> (Epoll, Session<'_>, TcpStream) {
         epoll.turn(&mut session, clock::now_ns() + SECOND).unwrap();
     }
     (epoll, session, listener.accept().unwrap().0)
+}
+
+/// Bug: if another send had written the rest of the output, the thread never slept again.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no timerfd with edges")]
+fn bug_socket_is_not_polled_for_room_without_output() {
+    let plan = plan(&[]);
+    let (mut epoll, mut session, mut server) = connected(&plan);
+    let output = vec![0; 64 << 20]; // more than a socket takes
+    session.output(0).clone_from(&output);
+    epoll.carry_out(&mut session, 0, Action::Flush).unwrap();
+    let sent = output.len() - session.output(0).len();
+    assert!((1..output.len()).contains(&sent));
+    session.output(0).clear();
+    server.read_exact(&mut vec![0; sent]).unwrap();
+    while !epoll.turn(&mut session, clock::now_ns() + SECOND).unwrap() {}
+    assert!(!epoll.turn(&mut session, clock::now_ns()).unwrap(), "it has nothing to write");
 }
 
 /// Bug: neither a timeout nor the end of the run nor a signal took effect while a server sent faster
