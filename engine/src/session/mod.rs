@@ -456,10 +456,11 @@ impl<'p> Session<'p> {
     }
 
     fn await_use(&mut self, slot: usize) {
-        let must_open = self.has_waiting(slot);
-        match self.opens_on_demand() && !must_open {
-            true => self.queue_idle(slot),
-            false => self.to_open.push_back(slot as u32),
+        match () {
+            // Also after the load, when no other slot is opened.
+            () if self.has_waiting(slot) => self.to_open.push_front(slot as u32),
+            () if self.opens_on_demand() => self.queue_idle(slot),
+            () => self.to_open.push_back(slot as u32),
         }
     }
 

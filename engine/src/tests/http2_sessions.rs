@@ -100,6 +100,24 @@ fn goaway_returns_requests_to_the_next_connection() {
     assert_eq!(tally.busy_ns, 1 + 10 + 10 + 5, "a retried request lasts from its first sending");
 }
 
+/// A slot without a request was the first to be opened, and after the load it is not.
+#[test]
+fn bug_goaway_after_the_load_returns_requests_to_a_connection() {
+    let plan = plan2(&[]);
+    let mut session = closed(&plan, 2);
+    for slot in 0..2 {
+        connect(&mut session, MEASURE);
+        session.received(slot, &settings(&[]), MEASURE, false);
+    }
+    session.stop_sending(MEASURE + 1);
+    assert_eq!(session.received(0, &answer(1), MEASURE + 2, true), Action::Close);
+    assert_eq!(session.received(1, &goaway(0, 0), MEASURE + 2, false), Action::Close);
+    assert_eq!(connect(&mut session, MEASURE + 3), (1, Action::Flush));
+    assert_eq!(session.next_open(MEASURE + 3), None);
+    session.received(1, &[settings(&[]), answer(1)].concat(), MEASURE + 4, false);
+    assert_eq!((classes(&session), session.is_over(MEASURE + 4)), (vec![(Class::Ok, 2)], true));
+}
+
 #[test]
 fn request_that_each_connection_returns_ends_as_goaway() {
     let plan = plan2(&[]);
