@@ -225,6 +225,36 @@ fn alert_of_tls_is_no_http2() {
     }
 }
 
+/// A closed loop of one connection, whose server has read none of the requests, of 2 kB each.
+fn unread(plan: &Plan) -> Session<'_> {
+    let mut session = closed(plan, 1);
+    connect(&mut session, MEASURE);
+    session.received(0, &settings(&[(3, 1000)]), MEASURE, false);
+    session
+}
+
+/// The heads of requests counted as answers that the server does not read.
+#[test]
+fn bug_long_heads_on_many_streams_are_no_flood() {
+    let plan = plan2(&["--streams", "1000", "-H", &format!("X: {}", "x".repeat(2000))]);
+    let mut session = unread(&plan);
+    assert!(session.output(0).len() > 2_000_000);
+    assert_eq!(session.received(0, &answer(1), MEASURE + 1, false), Action::Flush);
+    assert_eq!(classes(&session), [(Class::Ok, 1)]);
+}
+
+#[test]
+fn server_that_ends_requests_without_reading_them_is_given_up_on() {
+    let plan = plan2(&["--streams", "10", "-H", &format!("X: {}", "x".repeat(2000))]);
+    let mut session = unread(&plan);
+    let closes = (0..100).any(|round| {
+        let reset = |n: u32| frame(3, 0, 20 * round + 2 * n + 1, &CANCEL);
+        let resets: Vec<u8> = (0..10).flat_map(reset).collect();
+        session.received(0, &resets, MEASURE, false) == Action::Close
+    });
+    assert!(closes, "{} bytes wait", session.output(0).len());
+}
+
 #[test]
 fn reset_stream_and_malformed_response_cost_one_request_each() {
     let plan = plan2(&["--streams", "3"]);
