@@ -70,13 +70,7 @@ impl Session<'_> {
         self.stats.established = self.stats.established.max(self.open as u64);
         self.connections[slot].enter(State::Open, now_ns);
         self.freed(now_ns);
-        match self.is_http2() {
-            true => {
-                let most = if self.backlog.is_some() { 1 } else { usize::MAX };
-                self.refill_streams(slot, most, now_ns)
-            }
-            false => self.refill(slot, now_ns),
-        }
+        self.fill(slot, now_ns)
     }
 
     /// Notes that a slot connects or shakes hands no more.

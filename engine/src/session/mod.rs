@@ -372,11 +372,7 @@ impl<'p> Session<'p> {
             self.assign(slot, now_ns);
             return Some((slot, Action::Open));
         }
-        if self.is_http2() {
-            let most = if self.backlog.is_some() { 1 } else { usize::MAX };
-            return Some((slot, self.refill_streams(slot, most, now_ns)));
-        }
-        Some((slot, self.refill(slot, now_ns)))
+        Some((slot, self.fill(slot, now_ns)))
     }
 
     /// The next slot that has timed out; scans at intervals.

@@ -6,7 +6,7 @@ use crate::expected::Expected;
 use crate::h2::events::Event;
 use crate::h2::frame::{self, FrameHead, HEAD_BYTES, MAX_PAYLOAD_BYTES, MAX_STREAM, MAX_WINDOW};
 use crate::h2::hpack::MAX_LIST_BYTES;
-use crate::h2::stream::{HeadKind, MALFORMED, Stream};
+use crate::h2::stream::{HeadKind, Stream};
 
 /// A window is opened again when this much of it is used.
 const REOPEN: i64 = WINDOW / 2;
@@ -293,7 +293,10 @@ impl Client {
     /// Ends a stream whose response is malformed.
     fn malformed(&mut self, at: usize, ends: bool, kind: MalformedKind) -> Event {
         let is_over = ends && !self.streams[at].is_sending;
-        let ended = if is_over { self.remove(at) } else { self.cancel(at, MALFORMED) };
+        let ended = match is_over {
+            true => self.remove(at),
+            false => self.cancel(at, frame::PROTOCOL_ERROR),
+        };
         Event::Malformed { ended, kind }
     }
 
