@@ -105,8 +105,12 @@ fn verdict(document: &Document) -> u8 {
     let mut errors = Class::ALL.iter().filter(|class| class.is_server_error()).map(count);
     let connections = &document.connections;
     let stray = connections.unsolicited_idle > 0 || connections.unclosed > 0;
-    // If the drain is shorter than the timeout, a silent server has only unfinished requests.
-    let silent = document.connections.served == 0 && count(&Class::Unfinished) > 0;
+    // A silent server may hold the requests of the warm-up until the end. If the drain is shorter
+    // than the timeout, they are unfinished.
+    let unanswered = |class: &&Class| class.is_server_error() || **class == Class::Unfinished;
+    let before = |class: &Class| document.warmup.classes.get(class.name()).copied().unwrap_or(0);
+    let silent = document.connections.served == 0
+        && Class::ALL.iter().filter(unanswered).any(|class| count(class) + before(class) > 0);
     match () {
         () if document.preflight_error.is_some() => SERVER_ERRORS,
         () if stray || errors.any(|count| count > 0) => SERVER_ERRORS,

@@ -78,7 +78,7 @@ impl Connection {
         self.since_ns = now_ns;
         if state == State::Opening {
             self.served = 0;
-            self.issued = 0;
+            self.issued = self.in_flight() as u64;
             self.first_byte_ns = 0;
             self.parser.reset();
         }

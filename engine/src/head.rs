@@ -112,7 +112,7 @@ impl<'b> Fields<'b> {
         let mut fields = Self::default();
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
-                fields.add_length(header.value)?;
+                add_length(&mut fields.length, header.value)?;
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
                 fields.add_encoding(header.value)?;
             } else if header.name.eq_ignore_ascii_case("connection") {
@@ -123,22 +123,6 @@ impl<'b> Fields<'b> {
             }
         }
         Ok(fields)
-    }
-
-    /// Equal values may be repeated, in one line or several (RFC 9110, section 8.6).
-    fn add_length(&mut self, value: &[u8]) -> Result<(), MalformedKind> {
-        for part in value.split(|&byte| byte == b',') {
-            let digits = part.trim_ascii();
-            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                return Err(MalformedKind::BadLength);
-            }
-            let text = std::str::from_utf8(digits).map_err(|_| MalformedKind::BadLength)?;
-            let length = text.parse().map_err(|_| MalformedKind::BadLength)?;
-            if self.length.replace(length).is_some_and(|other| other != length) {
-                return Err(MalformedKind::LengthConflict);
-            }
-        }
-        Ok(())
     }
 
     /// A repeated value may only differ in its parameters.
@@ -184,6 +168,23 @@ impl<'b> Fields<'b> {
             (None, None) => Framing::UntilClose,
         })
     }
+}
+
+/// Adds a Content-Length value. Equal ones may be repeated, in one line or several (RFC 9110, section
+/// 8.6).
+pub(crate) fn add_length(length: &mut Option<u64>, value: &[u8]) -> Result<(), MalformedKind> {
+    for part in value.split(|&byte| byte == b',') {
+        let digits = part.trim_ascii();
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(MalformedKind::BadLength);
+        }
+        let text = std::str::from_utf8(digits).map_err(|_| MalformedKind::BadLength)?;
+        let number = text.parse().map_err(|_| MalformedKind::BadLength)?;
+        if length.replace(number).is_some_and(|other| other != number) {
+            return Err(MalformedKind::LengthConflict);
+        }
+    }
+    Ok(())
 }
 
 fn has_token(value: &[u8], token: &[u8]) -> bool {

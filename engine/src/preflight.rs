@@ -408,11 +408,11 @@ impl Answer {
             };
             let (status, framing, closes) = (head.status, head.framing, head.closes);
             let (head_bytes, media_type) = (head.bytes, head.media_type.to_vec());
-            if is_interim(&head) {
-                input.bytes.drain(..head_bytes);
+            let is_interim = is_interim(&head);
+            input.bytes.drain(..head_bytes);
+            if is_interim {
                 continue;
             }
-            input.bytes.drain(..head_bytes);
             let body = input.body(stream, framing)?;
             return Ok(Self { status, media_type, body, head_bytes, framing, closes });
         }

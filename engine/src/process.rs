@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -15,11 +15,13 @@ use crate::message::{Message, Outcome};
 use crate::output::{say, to_json};
 use crate::plan::Plan;
 use crate::series::Row;
-use crate::shard::{Shard, share};
+use crate::shard::{self, Shard};
 use crate::{descriptors, signals};
 
 /// Descriptors for other uses than connections.
 const SPARE_DESCRIPTORS: usize = 32;
+/// A thread has an epoll instance and its timer, or a ring.
+const THREAD_DESCRIPTORS: usize = 2;
 const PROCESS: &str = "a process of the run";
 const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
@@ -31,24 +33,20 @@ enum Line {
     End { thread: usize, outcome: Box<Result<Outcome, String>> },
 }
 
-/// The number of connections that one process can have.
+/// The number of connections that one process with all threads can have.
 pub(crate) fn room(config: &Config) -> usize {
+    room_beside(config.threads)
+}
+
+/// The number of connections that a process with so many threads can have.
+fn room_beside(threads: usize) -> usize {
     let limit = usize::try_from(descriptors::raise_limit()).unwrap_or(usize::MAX);
-    limit.saturating_sub(SPARE_DESCRIPTORS + config.threads).max(1)
+    limit.saturating_sub(SPARE_DESCRIPTORS + THREAD_DESCRIPTORS * threads).max(1)
 }
 
 /// Spreads the threads of a run over as few processes as the descriptor limit allows.
 pub(crate) fn shards(config: &Config) -> Vec<Shard> {
-    let processes = config.connections.div_ceil(room(config));
-    let total = config.threads.max(processes);
-    let mut first = 0;
-    (0..processes)
-        .map(|process| {
-            let count = share(total, processes, process);
-            first += count;
-            Shard { first: first - count, count, total }
-        })
-        .collect()
+    shard::split(config.connections, config.threads, room_beside)
 }
 
 /// Runs the shard of this child process; the parent sends the start time and reads the lines.
@@ -168,12 +166,27 @@ impl Children {
                         Error::Process(format!("a process of the run wrote {line:?}: {error}"))
                     });
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.forget_ended()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Process("a process of the run ended early".to_owned()));
                 }
             }
         }
+    }
+
+    /// Forgets the children that have ended; an error if one failed, as the others would wait for it.
+    fn forget_ended(&mut self) -> Result<()> {
+        let mut at = 0;
+        while let Some((child, _)) = self.running.get_mut(at) {
+            match child.try_wait().map_err(Error::system(PROCESS))? {
+                None => at += 1,
+                Some(status) => {
+                    self.running.swap_remove(at);
+                    check(status)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn say(&mut self, text: &str) -> Result<()> {
@@ -186,12 +199,16 @@ impl Children {
     fn wait(mut self) -> Result<()> {
         for (mut child, input) in self.running.drain(..) {
             drop(input);
-            let status = child.wait().map_err(Error::system(PROCESS))?;
-            if !status.success() {
-                return Err(Error::Process(format!("a process of the run ended with {status}")));
-            }
+            check(child.wait().map_err(Error::system(PROCESS))?)?;
         }
         Ok(())
+    }
+}
+
+fn check(status: ExitStatus) -> Result<()> {
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Process(format!("a process of the run ended with {status}"))),
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn of_run(
         bytes_out: warmup.bytes_out,
     };
     document.connections = connections_part(config, run);
-    document.latency = latency_part(config, run);
+    document.latency = latency_part(config, &run.tallies);
     document.http2 = config.http2.then(|| http2_part(preflight, run));
     document.tls = config.tls.as_ref().map(|_| tls_part(config, run));
     document.client = client_part(run);
@@ -87,12 +87,13 @@ pub(crate) fn of_preflight_error(config: &Config, error: String) -> Document {
 }
 
 fn empty(config: &Config) -> Document {
-    let (tally, open) = (Tally::default(), config.is_open_loop());
+    let tallies = <[Tally; 2]>::default();
+    let [_, tally] = &tallies;
     Document {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         urls: config.targets.iter().map(|target| target.url.clone()).collect(),
-        mode: if open { "open" } else { "closed" }.to_owned(),
+        mode: if config.is_open_loop() { "open" } else { "closed" }.to_owned(),
         backend: None,
         processes: 1,
         interrupted: false,
@@ -106,21 +107,13 @@ fn empty(config: &Config) -> Document {
         rate_per_s: 0.0,
         bytes_in: 0,
         bytes_out: 0,
-        classes: classes(&tally),
+        classes: classes(tally),
         status_codes: BTreeMap::new(),
-        malformed_kinds: malformed_kinds(&tally),
+        malformed_kinds: malformed_kinds(tally),
         connect_errnos: BTreeMap::new(),
-        warmup: WarmupPart { classes: classes(&tally), ..WarmupPart::default() },
+        warmup: WarmupPart { classes: classes(tally), ..WarmupPart::default() },
         connections: ConnectionsPart { asked: config.connections, ..Default::default() },
-        latency: LatencyPart {
-            connect_us: tally.connect.summary(),
-            first_byte_us: tally.first_byte.summary(),
-            service_us: tally.service.summary(),
-            response_us: open.then(|| tally.response.summary()),
-            error_us: tally.error.summary(),
-            send_lag_us: open.then(|| tally.send_lag.summary()),
-            client_lag_us: open.then(|| tally.client_lag.summary()),
-        },
+        latency: latency_part(config, &tallies),
         http2: None,
         tls: None,
         client: ClientPart::default(),
@@ -237,8 +230,7 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
     }
 }
 
-fn latency_part(config: &Config, run: &Run) -> LatencyPart {
-    let [warmup, tally] = &run.tallies;
+fn latency_part(config: &Config, [warmup, tally]: &[Tally; 2]) -> LatencyPart {
     let mut connect = Latency::default();
     connect.merge(&tally.connect);
     if !config.close {

@@ -43,6 +43,13 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
             writeln!(out, "  {class:<18}{count:>10}")?;
         }
     }
+    if requests.scheduled == 0 {
+        for (class, count) in &document.warmup.classes {
+            if *count > 0 {
+                writeln!(out, "  {class:<18}{count:>10} in the warm-up")?;
+            }
+        }
+    }
     let count = |class| document.classes.get(class).copied().unwrap_or(0);
     let is_of_url = document.config.workload.is_none();
     if is_of_url && count("body_mismatch") + count("body_length") > 0 {

@@ -8,7 +8,7 @@ use crate::classes::{Class, ClassCounts, MalformedKind};
 use crate::connection::Flight;
 use crate::histogram::Latency;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub scheduled: u64,
     pub classes: ClassCounts,
@@ -46,36 +46,6 @@ pub(crate) struct Tally {
     pub send_lag: Latency,
     /// Open loop: the client's part of the send lag, from when a connection was free.
     pub client_lag: Latency,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            scheduled: 0,
-            classes: ClassCounts::default(),
-            status_codes: BTreeMap::new(),
-            malformed_kinds: [0; MalformedKind::COUNT],
-            connect_errnos: BTreeMap::new(),
-            reset_codes: BTreeMap::new(),
-            tls_errors: BTreeMap::new(),
-            tls_parameters: BTreeMap::new(),
-            tls_resumed: 0,
-            tls_unnotified: 0,
-            bytes_in: 0,
-            bytes_out: 0,
-            busy_ns: 0,
-            cycle_ns: 0,
-            gaps_ns: Vec::new(),
-            connect: Latency::default(),
-            handshake: Latency::default(),
-            first_byte: Latency::default(),
-            service: Latency::default(),
-            response: Latency::default(),
-            error: Latency::default(),
-            send_lag: Latency::default(),
-            client_lag: Latency::default(),
-        }
-    }
 }
 
 impl Tally {

@@ -17,6 +17,8 @@ use crate::sockets;
 use crate::tcp_info::TcpInfo;
 
 const BUFFER_BYTES: usize = 64 * 1024;
+/// How often a socket is read for one event.
+const MAX_READS: usize = 16;
 const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
 const WRITE: u32 = libc::EPOLLOUT as u32;
 const HANG_UP: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP) as u32;
@@ -183,24 +185,21 @@ impl Epoll {
                 }
             }
         }
+        self.watch(slot, READ)?;
         if !session.output(slot).is_empty() {
-            self.watch(slot, READ)?;
             return self.flush(session, slot);
         }
         let mut waiting = std::mem::take(&mut self.links[slot].unsent);
-        if !waiting.is_empty() {
-            self.watch(slot, READ)?;
-        }
         while let Some(range) = waiting.pop_front() {
             self.write(session, slot, range)?;
         }
         Ok(())
     }
 
-    /// Reads once, and again while the buffer is full.
+    /// Reads once, and again while the buffer is full, but not without end: other events wait.
     #[inline]
     fn readable(&mut self, session: &mut Session, slot: usize, hung_up: bool) -> Result<()> {
-        loop {
+        for _ in 0..MAX_READS {
             let fd = self.fd(slot);
             let got = sockets::receive(fd, &mut self.buffer);
             let now_ns = clock::now_ns();
@@ -219,6 +218,7 @@ impl Epoll {
                 return Ok(());
             }
         }
+        Ok(())
     }
 }
 
@@ -258,7 +258,8 @@ impl Driver for Epoll {
         let ready = self.poll.wait(wake_ns)?;
         for at in 0..ready {
             let (slot, flags) = self.poll.event(at);
-            if flags & WRITE != 0 || self.links[slot].connecting {
+            let link = &self.links[slot];
+            if link.connecting || flags & WRITE != 0 && link.fd.is_some() {
                 self.writable(session, slot)?;
             }
             if flags & !WRITE != 0 && self.links[slot].fd.is_some() {

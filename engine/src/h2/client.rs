@@ -57,6 +57,8 @@ pub(crate) struct Client {
     out: Vec<u8>,
     /// What waited to be sent after the last [`Client::write_output`].
     unsent_bytes: usize,
+    /// The most bytes that the head of a request took.
+    head_bytes_max: usize,
     /// The bytes of an incomplete frame.
     held: Vec<u8>,
     reader: BlockReader,
@@ -98,6 +100,7 @@ impl Client {
         Self {
             out: Vec::new(),
             unsent_bytes: 0,
+            head_bytes_max: 0,
             held: Vec::new(),
             reader: BlockReader::new(),
             block: Vec::new(),
@@ -255,7 +258,9 @@ impl Client {
         stream.is_sending = !book.body(was.url).is_empty();
         self.sending += usize::from(stream.is_sending);
         let end = if stream.is_sending { 0 } else { frame::END_STREAM };
+        let written = self.out.len();
         frame::write_block(&mut self.out, stream.id, end, before, book.block(was.url));
+        self.head_bytes_max = self.head_bytes_max.max(self.out.len() - written);
         self.streams.push_back(stream);
         Some(was)
     }

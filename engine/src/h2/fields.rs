@@ -2,7 +2,7 @@
 
 use super::hpack::{Decoder, Effects};
 use crate::classes::MalformedKind;
-use crate::head::media_type;
+use crate::head::{add_length, media_type};
 
 /// The fields of a head.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +103,7 @@ impl Fields {
         match name {
             b"connection" | b"proxy-connection" | b"keep-alive" | b"transfer-encoding"
             | b"upgrade" => Err(MalformedKind::H2Fields),
-            b"content-length" => self.add_length(value),
+            b"content-length" => add_length(&mut self.length, value),
             b"content-type" => self.add_media_type(media_type(value)),
             _ => Ok(()),
         }
@@ -117,20 +117,6 @@ impl Fields {
         let status = value.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
         self.status = status;
         if status < 100 { Err(MalformedKind::H2Fields) } else { Ok(()) }
-    }
-
-    /// Equal values may be repeated (RFC 9110, section 8.6).
-    fn add_length(&mut self, value: &[u8]) -> Result<(), MalformedKind> {
-        for part in value.split(|&byte| byte == b',') {
-            let digits = part.trim_ascii();
-            let text = std::str::from_utf8(digits).unwrap_or_default();
-            let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-            let length = text.parse().ok().filter(|_| is_number).ok_or(MalformedKind::BadLength)?;
-            if self.length.replace(length).is_some_and(|other| other != length) {
-                return Err(MalformedKind::LengthConflict);
-            }
-        }
-        Ok(())
     }
 
     fn add_media_type(&mut self, value: &[u8]) -> Result<(), MalformedKind> {

@@ -2,7 +2,6 @@
 
 use super::events::Ended;
 use super::fields::Fields;
-use super::frame::PROTOCOL_ERROR;
 use crate::classes::MalformedKind;
 use crate::connection::Flight;
 use crate::expected::{Comparison, Expected};
@@ -123,6 +122,3 @@ impl Stream {
         }
     }
 }
-
-/// The error code of a stream that we end because its response is malformed.
-pub(super) const MALFORMED: u32 = PROTOCOL_ERROR;

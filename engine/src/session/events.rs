@@ -53,6 +53,8 @@ impl Session<'_> {
         let measured = usize::from(self.is_measured(since_ns));
         self.tallies[measured].connect.record(now_ns - since_ns);
         let Some(secure) = &mut self.secure else { return self.ready(slot, now_ns) };
+        self.opening -= 1;
+        self.handshaking += 1;
         self.connections[slot].enter(State::Handshaking, now_ns);
         match secure.start(slot, &mut self.outputs[slot]) {
             Ok(()) => Action::Flush,
@@ -62,18 +64,20 @@ impl Session<'_> {
 
     /// The connection can take requests.
     fn ready(&mut self, slot: usize, now_ns: u64) -> Action {
-        self.opening -= 1;
+        self.end_opening(slot);
         self.open += 1;
         self.stats.opened += 1;
         self.stats.established = self.stats.established.max(self.open as u64);
         self.connections[slot].enter(State::Open, now_ns);
         self.freed(now_ns);
-        match self.is_http2() {
-            true => {
-                let most = if self.backlog.is_some() { 1 } else { usize::MAX };
-                self.refill_streams(slot, most, now_ns)
-            }
-            false => self.refill(slot, now_ns),
+        self.fill(slot, now_ns)
+    }
+
+    /// Notes that a slot connects or shakes hands no more.
+    fn end_opening(&mut self, slot: usize) {
+        match self.connections[slot].state {
+            State::Handshaking => self.handshaking -= 1,
+            _ => self.opening -= 1,
         }
     }
 
@@ -117,7 +121,7 @@ impl Session<'_> {
         now_ns: u64,
         note: impl FnOnce(&mut Tally),
     ) {
-        self.opening -= 1;
+        self.end_opening(slot);
         self.connections[slot].enter(State::Closed, now_ns);
         if self.in_flight_of(slot) == 0 && self.is_due(now_ns) {
             self.assign(slot, now_ns);
@@ -440,12 +444,12 @@ impl Session<'_> {
         }
         let was_open = !matches!(connection.state, State::Opening | State::Handshaking);
         match (was_open, by_server) {
-            (false, _) => self.opening -= 1,
+            (false, _) => self.end_opening(slot),
             (_, true) => self.stats.closed_by_server += 1,
             (_, false) => self.stats.closed_by_client += 1,
         }
         self.open -= usize::from(was_open);
-        connection.enter(State::Closed, now_ns);
+        self.connections[slot].enter(State::Closed, now_ns);
         self.close_tls(slot, !by_server, by_server, now_ns);
         self.await_use(slot);
         Action::Close

@@ -98,7 +98,9 @@ pub(crate) struct Session<'p> {
     to_open: VecDeque<u32>,
     to_retry: VecDeque<(u64, u32)>,
     max_opening: usize,
+    /// Slots that connect, and those that shake hands for TLS afterwards.
     opening: usize,
+    handshaking: usize,
     in_flight: usize,
     /// Of these, those that were sent in the measured window.
     measured_in_flight: usize,
@@ -149,6 +151,7 @@ impl<'p> Session<'p> {
             to_retry: VecDeque::with_capacity(slots),
             max_opening,
             opening: 0,
+            handshaking: 0,
             in_flight: 0,
             measured_in_flight: 0,
             answered_ns: 0,
@@ -292,7 +295,7 @@ impl<'p> Session<'p> {
 
     /// True when every slot that opens before requests is open or has failed.
     pub(crate) fn is_connected(&self) -> bool {
-        self.opening == 0 && (self.to_open.is_empty() || self.plan.per_request)
+        self.opening + self.handshaking == 0 && (self.to_open.is_empty() || self.plan.per_request)
     }
 
     /// True if there is nothing left to send or to wait for.
@@ -313,7 +316,9 @@ impl<'p> Session<'p> {
             wake_ns = wake_ns.min(*retry_ns);
         }
         match self.next_due_ns() {
-            Some(due_ns) if !self.idle.is_empty() => wake_ns.min(due_ns.saturating_sub(SPIN_NS)),
+            Some(due_ns) if !self.idle.is_empty() && !self.awaits_connects(now_ns) => {
+                wake_ns.min(due_ns.saturating_sub(SPIN_NS))
+            }
             _ => wake_ns,
         }
     }
@@ -338,7 +343,7 @@ impl<'p> Session<'p> {
             self.to_retry.pop_front();
             self.await_use(slot as usize);
         }
-        if self.to_open.is_empty() || self.opening >= self.max_opening || !self.wants_open(now_ns) {
+        if self.to_open.is_empty() || self.is_full(now_ns) || !self.wants_open(now_ns) {
             return None;
         }
         self.to_open.pop_front().map(|slot| slot as usize)
@@ -353,23 +358,21 @@ impl<'p> Session<'p> {
         if !self.is_due(now_ns) {
             return None;
         }
-        let idle_slot = self.take_idle();
+        let idle_slot = self.take_idle(now_ns);
         if idle_slot.is_none()
             && let Some(backlog) = &mut self.backlog
         {
             backlog.note(now_ns);
-            self.none_free_ns = now_ns;
+            if self.idle.is_empty() {
+                self.none_free_ns = now_ns;
+            }
         }
         let slot = idle_slot?;
         if self.connections[slot].state == State::Closed {
             self.assign(slot, now_ns);
             return Some((slot, Action::Open));
         }
-        if self.is_http2() {
-            let most = if self.backlog.is_some() { 1 } else { usize::MAX };
-            return Some((slot, self.refill_streams(slot, most, now_ns)));
-        }
-        Some((slot, self.refill(slot, now_ns)))
+        Some((slot, self.fill(slot, now_ns)))
     }
 
     /// The next slot that has timed out; scans at intervals.
@@ -447,6 +450,18 @@ impl<'p> Session<'p> {
         self.plan.per_request && self.backlog.is_some()
     }
 
+    /// True if no other slot may connect now. Before the load, those that shake hands count too: no
+    /// request waits for them, and a server need not do all handshakes at a time.
+    fn is_full(&self, now_ns: u64) -> bool {
+        let handshaking = if now_ns < self.window.load_ns { self.handshaking } else { 0 };
+        self.opening + handshaking >= self.max_opening
+    }
+
+    /// True if a request that is due must wait until other slots have connected.
+    fn awaits_connects(&self, now_ns: u64) -> bool {
+        self.opens_on_demand() && self.is_full(now_ns)
+    }
+
     /// Notes that a connection is free; if none was, requests waited for the server until now.
     #[inline]
     fn freed(&mut self, now_ns: u64) {
@@ -456,10 +471,11 @@ impl<'p> Session<'p> {
     }
 
     fn await_use(&mut self, slot: usize) {
-        let must_open = self.has_waiting(slot);
-        match self.opens_on_demand() && !must_open {
-            true => self.queue_idle(slot),
-            false => self.to_open.push_back(slot as u32),
+        match () {
+            // Also after the load, when no other slot is opened.
+            () if self.has_waiting(slot) => self.to_open.push_front(slot as u32),
+            () if self.opens_on_demand() => self.queue_idle(slot),
+            () => self.to_open.push_back(slot as u32),
         }
     }
 
@@ -484,9 +500,9 @@ impl<'p> Session<'p> {
         started && (wanted || self.has_waiting(first))
     }
 
-    fn take_idle(&mut self) -> Option<usize> {
+    fn take_idle(&mut self, now_ns: u64) -> Option<usize> {
         let on_demand = self.opens_on_demand();
-        if on_demand && self.opening >= self.max_opening {
+        if self.awaits_connects(now_ns) {
             return None;
         }
         while let Some(slot) = self.idle.pop_front() {

@@ -52,6 +52,16 @@ impl Session<'_> {
         }
     }
 
+    /// Sends requests on a free connection; in an open loop of HTTP/2 one, as others may be free too.
+    #[inline]
+    pub(super) fn fill(&mut self, slot: usize, now_ns: u64) -> Action {
+        let most = if self.backlog.is_some() { 1 } else { usize::MAX };
+        match self.is_http2() {
+            true => self.refill_streams(slot, most, now_ns),
+            false => self.refill(slot, now_ns),
+        }
+    }
+
     /// Sends the assigned requests, and fills the pipeline.
     #[inline]
     pub(super) fn refill(&mut self, slot: usize, now_ns: u64) -> Action {

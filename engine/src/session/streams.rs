@@ -220,14 +220,18 @@ impl Session<'_> {
         self.end_streams(slot, &ended, |_| class, now_ns);
     }
 
-    /// Ends the overdue requests of a slot; the others go on.
-    pub(super) fn expire_streams(&mut self, slot: usize, now_ns: u64) -> Action {
+    fn end_overdue(&mut self, slot: usize, now_ns: u64) {
         let ended = self.clients[slot].expire(now_ns, self.timeout_ns);
         let class = |ended: &Ended| match ended.first_byte_ns > 0 {
             true => Class::TimeoutBody,
             false => Class::TimeoutFirstByte,
         };
         self.end_streams(slot, &ended, class, now_ns);
+    }
+
+    /// Ends the overdue requests of a slot; the others go on.
+    pub(super) fn expire_streams(&mut self, slot: usize, now_ns: u64) -> Action {
+        self.end_overdue(slot, now_ns);
         if self.connections[slot].state != State::Open {
             return Action::Wait;
         }
@@ -249,12 +253,7 @@ impl Session<'_> {
         if self.clients[slot].in_flight() == 0 {
             return false;
         }
-        let late = self.clients[slot].expire(now_ns, self.timeout_ns);
-        let class = |ended: &Ended| match ended.first_byte_ns > 0 {
-            true => Class::TimeoutBody,
-            false => Class::TimeoutFirstByte,
-        };
-        self.end_streams(slot, &late, class, now_ns);
+        self.end_overdue(slot, now_ns);
         let rest = self.clients[slot].end_streams(0);
         self.end_streams(slot, &rest, |_| Class::Unfinished, now_ns);
         self.lose_waiting(slot, Class::Unfinished, now_ns);

@@ -100,6 +100,24 @@ fn goaway_returns_requests_to_the_next_connection() {
     assert_eq!(tally.busy_ns, 1 + 10 + 10 + 5, "a retried request lasts from its first sending");
 }
 
+/// A slot without a request was the first to be opened, and after the load it is not.
+#[test]
+fn bug_goaway_after_the_load_returns_requests_to_a_connection() {
+    let plan = plan2(&[]);
+    let mut session = closed(&plan, 2);
+    for slot in 0..2 {
+        connect(&mut session, MEASURE);
+        session.received(slot, &settings(&[]), MEASURE, false);
+    }
+    session.stop_sending(MEASURE + 1);
+    assert_eq!(session.received(0, &answer(1), MEASURE + 2, true), Action::Close);
+    assert_eq!(session.received(1, &goaway(0, 0), MEASURE + 2, false), Action::Close);
+    assert_eq!(connect(&mut session, MEASURE + 3), (1, Action::Flush));
+    assert_eq!(session.next_open(MEASURE + 3), None);
+    session.received(1, &[settings(&[]), answer(1)].concat(), MEASURE + 4, false);
+    assert_eq!((classes(&session), session.is_over(MEASURE + 4)), (vec![(Class::Ok, 2)], true));
+}
+
 #[test]
 fn request_that_each_connection_returns_ends_as_goaway() {
     let plan = plan2(&[]);
@@ -205,6 +223,36 @@ fn alert_of_tls_is_no_http2() {
         assert_eq!(event(&mut session, 0, MEASURE + 2), Action::Close);
         assert_eq!(classes(&session), [(Class::Malformed, 1)]);
     }
+}
+
+/// A closed loop of one connection, whose server has read none of the requests, of 2 kB each.
+fn unread(plan: &Plan) -> Session<'_> {
+    let mut session = closed(plan, 1);
+    connect(&mut session, MEASURE);
+    session.received(0, &settings(&[(3, 1000)]), MEASURE, false);
+    session
+}
+
+/// The heads of requests counted as answers that the server does not read.
+#[test]
+fn bug_long_heads_on_many_streams_are_no_flood() {
+    let plan = plan2(&["--streams", "1000", "-H", &format!("X: {}", "x".repeat(2000))]);
+    let mut session = unread(&plan);
+    assert!(session.output(0).len() > 2_000_000);
+    assert_eq!(session.received(0, &answer(1), MEASURE + 1, false), Action::Flush);
+    assert_eq!(classes(&session), [(Class::Ok, 1)]);
+}
+
+#[test]
+fn server_that_ends_requests_without_reading_them_is_given_up_on() {
+    let plan = plan2(&["--streams", "10", "-H", &format!("X: {}", "x".repeat(2000))]);
+    let mut session = unread(&plan);
+    let closes = (0..100).any(|round| {
+        let reset = |n: u32| frame(3, 0, 20 * round + 2 * n + 1, &CANCEL);
+        let resets: Vec<u8> = (0..10).flat_map(reset).collect();
+        session.received(0, &resets, MEASURE, false) == Action::Close
+    });
+    assert!(closes, "{} bytes wait", session.output(0).len());
 }
 
 #[test]

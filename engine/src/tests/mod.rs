@@ -3,6 +3,7 @@
 mod arguments;
 mod between_slices;
 mod connections;
+mod drivers;
 mod estimator;
 mod events;
 mod http2;

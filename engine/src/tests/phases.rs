@@ -21,6 +21,39 @@ fn limits_concurrent_connects_for_requests() {
     assert!(session.next_send(now_ns).is_some());
 }
 
+/// The thread polled meanwhile, and the wait was the server's.
+#[test]
+fn bug_wait_for_other_connects_is_slept_and_client_lag() {
+    let plan = plan(&["--close", "--rate", "10"]);
+    let backlog = Backlog::new(Arrivals::new(Arrival::Constant, 10.0, 1, 0, 1));
+    let mut session = begun(Session::new(&plan, 2, 1, Some(backlog)));
+    assert_eq!(session.next_send(LOAD), Some((0, Action::Open)));
+    session.opening(0, LOAD);
+    let now_ns = LOAD + 150 * MS;
+    assert_eq!(session.overdue(now_ns), None);
+    assert_eq!(session.next_send(now_ns), None, "due at 100 ms");
+    assert!(session.next_wake_ns(now_ns) > now_ns);
+    session.connected(0, now_ns);
+    assert_eq!(session.next_send(now_ns), Some((1, Action::Open)));
+    let lag = &session.tallies[0].client_lag;
+    assert_eq!(lag.max_us().map(|us| us / 1000), Some(50));
+}
+
+/// The request that a connection is opened for did not count, so it took another.
+#[test]
+fn bug_open_loop_with_a_connection_per_request_sends_one_on_each() {
+    let plan = plan(&["--close", "--rate", "10"]);
+    let mut session = open(&plan, 1);
+    let now_ns = LOAD + SECOND;
+    for _ in 0..2 {
+        assert_eq!(session.next_send(now_ns), Some((0, Action::Open)));
+        session.opening(0, now_ns);
+        assert!(matches!(session.connected(0, now_ns), Action::Send(_)));
+        assert_eq!(session.received(0, ANSWER.as_bytes(), now_ns, false), Action::Close);
+    }
+    assert_eq!(session.stats.opened, 2);
+}
+
 #[test]
 fn rotates_urls_over_slots_and_pipelined_requests() {
     let plan = plan(&["http://127.0.0.1/b", "http://127.0.0.1/c", "--pipeline", "2"]);

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::session::{Action, Session};
 use crate::tls::{self, TlsOptions};
 
-use super::events::{ANSWER, MEASURE, MS, closed, plan};
+use super::events::{ANSWER, LOAD, MEASURE, MS, SECOND, begun, closed, plan};
 
 const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nok";
 
@@ -156,4 +156,25 @@ fn client_that_closes_first_ends_tls() {
     let last = std::mem::take(talk.session.output(0));
     talk.server.read_tls(&mut &last[..]).unwrap();
     assert!(talk.server.process_new_packets().unwrap().peer_has_closed());
+}
+
+/// Bug: a load with a connection per request had at most 256 handshakes at a time.
+#[test]
+#[cfg_attr(miri, ignore = "ring has assembler")]
+fn bug_handshakes_within_the_load_do_not_count_as_connects() {
+    let plan = plan_over_tls();
+    let mut session = begun(Session::new(&plan, 3, 1, None));
+    for (slot, now_ns) in [LOAD - 1, LOAD, LOAD].into_iter().enumerate() {
+        assert_eq!(session.next_open(now_ns), Some(slot));
+        session.opening(slot, now_ns);
+        assert_eq!(session.next_open(LOAD), None, "one connects");
+        assert_eq!(session.connected(slot, now_ns), Action::Flush);
+        assert_eq!(session.next_open(LOAD - 1), None, "before the load they count");
+    }
+    assert!(!session.is_connected());
+    for slot in 0..3 {
+        assert_eq!(session.ended(slot, LOAD + 1), Action::Close);
+    }
+    assert!(session.is_connected());
+    assert_eq!(session.next_open(LOAD + SECOND), Some(0), "none shakes hands any more");
 }

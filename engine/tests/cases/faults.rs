@@ -196,6 +196,19 @@ fn silent_server_is_an_error_before_the_timeout() {
     assert_eq!(exit, 3);
 }
 
+/// It holds the requests of the warm-up, so nothing was sent that counts.
+#[test]
+fn bug_server_that_is_silent_from_the_warm_up_on_is_not_a_limit_of_the_client() {
+    for times in [&["--timeout", "1h", "--drain", "10ms"][..], &["--timeout", "2s"]] {
+        let server = after_preflight(|_| Reply::new("", Then::Hang, "fault"));
+        let args = [times, &["--warmup", "100ms"]].concat();
+        let (document, exit) = load(&server.url(), &args);
+        assert_eq!(document["warmup"]["scheduled"], CONNECTIONS);
+        assert_eq!(document["requests"]["scheduled"], 0);
+        assert_eq!(exit, 3, "{times:?}: {}", document["warmup"]["classes"]);
+    }
+}
+
 #[test]
 fn malformed_status_lines() {
     all_malformed("status_line", "SSH-2.0-OpenSSH_9\r\n\r\n");

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::common::schema::assert_follows_schema;
 use crate::common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
@@ -389,4 +390,38 @@ fn frozen_server_is_a_timeout() {
     assert_eq!(ok + stalled, document["requests"]["scheduled"].as_u64().unwrap());
     let longest_us = document["latency"]["service_us"]["max"].as_u64().unwrap();
     assert!(longest_us >= 199_000, "the wait is in the distribution: {longest_us} us");
+}
+
+/// The others waited for it without end, and a signal did not end them.
+#[test]
+fn bug_process_that_cannot_begin_ends_the_run() {
+    // The second request is of the preflight of one of two processes.
+    let server = Server::start(|nth| match nth.of_server {
+        1 => Reply::new("", Then::Close, "fault"),
+        _ => Reply::new(GOOD, Then::Keep, "answered"),
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat-load"));
+    command.args([&server.url(), "-c", "60", "-d", "100ms"]).stderr(Stdio::piped());
+    // SAFETY: a system call, which may be made between fork and exec.
+    unsafe { command.pre_exec(limit_descriptors) };
+    let mut engine = command.stdout(Stdio::null()).spawn().unwrap();
+    let waited = (0..3000).find(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        engine.try_wait().unwrap().is_some()
+    });
+    engine.kill().unwrap();
+    let output = engine.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(waited.is_some(), "it hangs: {error}");
+    assert!(error.contains("a process of the run ended with exit status: 3"), "{error}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+fn limit_descriptors() -> std::io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: 80, rlim_max: 80 };
+    // SAFETY: `limit` is valid for the call.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }

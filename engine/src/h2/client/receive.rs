@@ -6,7 +6,7 @@ use crate::expected::Expected;
 use crate::h2::events::Event;
 use crate::h2::frame::{self, FrameHead, HEAD_BYTES, MAX_PAYLOAD_BYTES, MAX_STREAM, MAX_WINDOW};
 use crate::h2::hpack::MAX_LIST_BYTES;
-use crate::h2::stream::{HeadKind, MALFORMED, Stream};
+use crate::h2::stream::{HeadKind, Stream};
 
 /// A window is opened again when this much of it is used.
 const REOPEN: i64 = WINDOW / 2;
@@ -14,7 +14,8 @@ const REOPEN: i64 = WINDOW / 2;
 const MAX_TRIES: u8 = 4;
 /// More frames in a row than this that move no request on are a flood.
 const MAX_IDLE_FRAMES: u32 = 10_000;
-/// Output beyond this is a flood too: the server makes us answer, and does not read the answers.
+/// Output beyond this and the requests in flight is a flood too: the server makes us answer, and does
+/// not read the answers.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
 impl Client {
@@ -99,9 +100,7 @@ impl Client {
         self.idle_frames += 1;
         self.received.others += bytes.len() as u64;
         let taken = match head.kind {
-            _ if self.idle_frames > MAX_IDLE_FRAMES
-                || self.out.len() + self.unsent_bytes > MAX_OUTPUT_BYTES =>
-            {
+            _ if self.idle_frames > MAX_IDLE_FRAMES || self.has_flooded() => {
                 Err(MalformedKind::H2Flood)
             }
             frame::CONTINUATION => self.continuation(head, payload, expected, now_ns),
@@ -119,6 +118,12 @@ impl Client {
             _ => Ok(Event::More),
         };
         taken.unwrap_or_else(|kind| Event::Broken { kind, stream: head.stream })
+    }
+
+    /// True if the server has made us write more than it reads.
+    fn has_flooded(&self) -> bool {
+        let heads_bytes = self.cycles_ns.len() * self.head_bytes_max;
+        self.out.len() + self.unsent_bytes > MAX_OUTPUT_BYTES + heads_bytes
     }
 
     /// Checks the stream of a frame that must be on one that was opened.
@@ -288,7 +293,10 @@ impl Client {
     /// Ends a stream whose response is malformed.
     fn malformed(&mut self, at: usize, ends: bool, kind: MalformedKind) -> Event {
         let is_over = ends && !self.streams[at].is_sending;
-        let ended = if is_over { self.remove(at) } else { self.cancel(at, MALFORMED) };
+        let ended = match is_over {
+            true => self.remove(at),
+            false => self.cancel(at, frame::PROTOCOL_ERROR),
+        };
         Event::Malformed { ended, kind }
     }
 
