@@ -292,6 +292,11 @@ class RateProtocol(SliceProtocol):
         )
 
     @property
+    def levels_each(self) -> int:
+        """Also before shares are resolved."""
+        return len(self.requested) * len(self.connections) * len(self.rates)
+
+    @property
     def is_resolved(self) -> bool:
         """Whether no rate is a share of one that is to be measured."""
         return all(isinstance(rate, float) for rate in self.rates)
