@@ -235,7 +235,8 @@ class AnyProtocol(Strict):
             )
         if self.tls_key != "ecdsa" and not OVER_TLS.intersection(self.transports):
             raise ValueError(f"tls_key = {self.tls_key!r}: expected the transport https or h2")
-        if not self.keep_alive and self.streams > 1:
+        closes = bool(self.workloads) and all(each.close for each in self.workloads)
+        if (closes or not self.keep_alive) and self.streams > 1:
             raise ValueError(f"streams = {self.streams}: a connection per request has one stream")
         if self.streams > 1 and not HTTP2.intersection(self.transports):
             raise ValueError(
