@@ -112,8 +112,6 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     resolved = _resolved(plan, world)
     protocol = resolved.protocol
     alone = isinstance(protocol, AloneProtocol)
-    if world.certificates is not None:
-        world = replace(world, certificates=replace(world.certificates, key=protocol.tls_key))
     for remark in resolved.remarks:
         listen(Event(remark, trouble=not alone))
     if alone:
