@@ -260,9 +260,7 @@ class ByEngine(AnyProtocol):
     origin: ClassVar[None] = None
     recovery: ClassVar[None] = None
     restarts: ClassVar[Mapping[str, Restart]] = {}
-    contenders: ClassVar[tuple[NamedContender, ...]] = ()
     notes: ClassVar[tuple[str, ...]] = ()
-    deviations: ClassVar[tuple[str, ...]] = ()
 
 
 class SliceProtocol(ByEngine):
