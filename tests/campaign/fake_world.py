@@ -79,6 +79,12 @@ class FakeWorld:
         place = [contender.name for contender in self._contenders].index(name)
         self._contenders[place] = selection(load_server(path.parent, self._folder / "recipes"))
 
+    def over_h2c(self) -> None:
+        """Let each server speak HTTP/2 in clear text alone."""
+        for name in [contender.name for contender in self._contenders]:
+            self.rewrite(name, "[start]", "[transports.h2c]\n\n[start]")
+        self._contenders = [selection(each.server, "h2c") for each in self._contenders]
+
     def start_slowly(self, ready_after_s: float) -> None:
         for name, server in self.servers.items():
             self.servers[name] = replace(server, ready_after_s=ready_after_s)
@@ -97,7 +103,10 @@ class FakeWorld:
             return conduct(replace(made, **plan), self.world, store, builder, self.events.append)
 
     def resume(
-        self, run_id: str, change: Callable[[Unfinished], Unfinished] = lambda left: left
+        self,
+        run_id: str,
+        change: Callable[[Unfinished], Unfinished] = lambda left: left,
+        **values: Any,
     ) -> str:
         """Go on with a run of this world's."""
         with Store(self.path) as store:
@@ -113,7 +122,7 @@ class FakeWorld:
                 left=left,
             )
             builder = Builder(self.host, self._folder / "builds")
-            return conduct(plan, self.world, store, builder, self.events.append)
+            return conduct(replace(plan, **values), self.world, store, builder, self.events.append)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         with Store(self.path, read_only=True) as store:

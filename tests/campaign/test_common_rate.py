@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from deadheat.campaign.block import OPENING_S
 from deadheat.campaign.past import COMMON_RATE
+from deadheat.campaign.resolve import within_budget
 from deadheat.errors import DeadheatError
 from deadheat.protocol import RateProtocol
 from tests.campaign.fake_world import FakeWorld
@@ -97,6 +99,40 @@ def test_a_resumed_run_past_its_budget_loads_those_without_a_trial(fake: FakeWor
     fake.before_slice = lambda *_: fake.host.sleep(100.0)
     fake.resume(run_id)
     assert {trial["name"] for trial in fake.trials()} == {"fast", "slow"}
+
+
+def test_bug_a_run_that_was_interrupted_in_its_last_start_measured_nothing_more(
+    fake: FakeWorld,
+) -> None:
+    def interrupt(*_: object) -> None:
+        if fake.host.now_s() > 45:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(at_rates(500.0))
+    assert {trial["invocation"] for trial in fake.trials()} == {1, 2}
+    fake.before_slice = lambda *_: None
+    fake.resume(run_id)
+    assert {trial["invocation"] for trial in fake.trials()} == {1, 2, 3}
+
+
+def test_bug_drops_while_connections_were_opened_were_those_of_the_next_slice(
+    fake: FakeWorld,
+) -> None:
+    def drop(_: str, request: dict[str, Any]) -> None:
+        if request["duration_s"] == OPENING_S:
+            fake.host.drops = (fake.host.drops or 0) + 5
+
+    fake.before_slice = drop
+    fake.conduct(at_rates(100.0, 500.0))
+    assert fake.host.drops
+    failed = "SELECT 1 FROM gate WHERE code = 'listen_drops' AND NOT passed"
+    assert fake.rows(failed) == []
+
+
+def test_bug_a_protocol_with_shares_and_a_shortest_slice_divided_by_zero() -> None:
+    protocol = at_rates("10%", "20%", slices={"rounds": 4, "shortest_s": 0.1})
+    assert within_budget(protocol, 20).duration_s == 0.1
 
 
 def test_cannot_be_extended(fake: FakeWorld) -> None:

@@ -14,8 +14,9 @@ from deadheat.campaign.allocations import TRACES, allocated_per_s, read_traces
 from deadheat.campaign.explain import thread_groups
 from deadheat.catalog import find_root
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed, HostError, ThreadTime
-from deadheat.host.fake import FakeServer
+from deadheat.events import Progress
+from deadheat.host import Completed, HostError, ProcessSpec, ThreadTime
+from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.protocol import SliceProtocol, amend, load_as
 from tests.campaign.fake_world import FakeWorld
 from tests.measure.test_tracing import SCRIPT, SUMMARY
@@ -120,6 +121,39 @@ def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> Non
         "a flame graph is left out: perf is missing; to install it: apt-get install linux-perf "
         "(Debian) or linux-tools-generic (Ubuntu)",
     ]
+
+
+def test_bug_an_interrupted_explanation_could_not_go_on(fake: FakeWorld) -> None:
+    def interrupt(*_: object) -> None:
+        if any("counting what slow does" in event.what for event in progress(fake)):
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(protocol(), explain=True, command=["deadheat", "explain"])
+    assert fake.troubles()[-1].endswith(" goes on")
+    raced = [trial for trial in fake.trials() if trial["kind"] == "measure"]
+    fake.before_slice = lambda *_: None
+    fake.resume(run_id, explain=True)
+    names = [trial["name"] for trial in fake.trials() if trial["kind"] == "explain"]
+    assert names == ["quick", "slow"]
+    assert [trial for trial in fake.trials() if trial["kind"] == "measure"] == raced
+
+
+def progress(fake: FakeWorld) -> list[Progress]:
+    return [event for event in fake.events if isinstance(event, Progress)]
+
+
+def test_bug_a_contender_that_did_not_start_for_a_tool_was_said_not_to_have_run(
+    fake: FakeWorld,
+) -> None:
+    def start(_: FakeHost, spec: ProcessSpec) -> FakeServer:
+        breaks = "PYTHONPERFSUPPORT" in spec.env
+        return FakeServer(dies_after_s=0.0, exit_code=1) if breaks else fake.servers["slow"]
+
+    fake.host.on_start(lambda command: command[0] == "slow", start)
+    assert "a flame graph is left out: it did not start" in explained(fake)["slow"]["left_out"][-1]
+    assert fake.rows("SELECT fault FROM contender WHERE name = 'slow'") == [{"fault": None}]
+    assert fake.rows("SELECT 1 FROM instance WHERE fault LIKE 'slow ended%'")
 
 
 def test_threads_of_one_name_are_one_group_and_idle_ones_are_left_out() -> None:

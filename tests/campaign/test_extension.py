@@ -12,6 +12,7 @@ from deadheat.host import HostError
 from deadheat.report.findings.analysis import verdicts_of
 from deadheat.report.model.load import load_view
 from deadheat.stats.ranking.alpha_spending import Looks
+from deadheat.stats.ranking.decision import Verdict
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import FakeWorld
@@ -96,6 +97,18 @@ def test_what_was_decided_stays_decided(fake: FakeWorld, run_id: str) -> None:
     with Store(fake.path) as store:
         after = verdicts_of(load_view(store, run_id))[Level("hello", 10)]
     assert before.items() <= after.items()
+
+
+def test_bug_an_extension_over_another_transport_forgot_what_was_decided(tmp_path: Path) -> None:
+    """A report names servers without their transport, and a race with it."""
+    fake = FakeWorld(tmp_path, fast=3000, middle=2850, slow=1000)
+    fake.noise = 0.2
+    fake.over_h2c()
+    run_id = fake.conduct(sliced(transports=["h2c"]))
+    assert conclusion(fake)["why"] == "budget spent"
+    decided = {Level("hello:h2c", 10): {("fast", "middle"): Verdict.SEPARATED}}
+    fake.resume(run_id, lambda left: left.extended(5, decided))
+    assert conclusion(fake)["why"] == "settled"
 
 
 def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld, run_id: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from deadheat.host import Usage
 from deadheat.measure.footprint import folder_bytes
 from deadheat.protocol import AloneProtocol
+from deadheat.workload import Workload
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import alone, sliced
 
@@ -48,6 +49,16 @@ def test_reads_memory_at_each_number_of_idle_connections(tmp_path: Path) -> None
             *((100, 100), (1000, 1000))
         ]
     assert not fake.left_running()
+
+
+def test_bug_no_connection_was_idle_with_a_workload_that_closes_them(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000)
+    workload = {"name": "connect", "about": "a", "close": True, "requests": [{"path": "/"}]}
+    fake.conduct(with_idle().model_copy(update={"workloads": (Workload.model_validate(workload),)}))
+    loads = [spec.command for method, spec in fake.host.calls if method == "converse"]
+    assert loads
+    assert not any("--close" in command for command in loads)
+    assert all("--close" in spec.command for _, spec in fake.loads)
 
 
 def test_says_how_many_idle_connections_were_served(tmp_path: Path) -> None:

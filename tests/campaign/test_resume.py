@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.campaign.campaign import plan_of
 from deadheat.campaign.resume import load_unfinished
+from deadheat.catalog import load_catalog
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
 from deadheat.store import Conclusion, Store
 from tests.campaign.fake_world import FakeWorld, greet
-from tests.campaign.made_protocols import alone, fixed
+from tests.campaign.made_protocols import alone, fixed, sliced
 from tests.campaign.test_alone import places, starts
 
 RATES = {"a": 3000.0, "b": 2000.0, "c": 1000.0}
@@ -223,7 +225,7 @@ def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> No
     ("command", "error"),
     [
         (["deadheat", "run"], "ended before all its contenders were stored"),
-        (["deadheat", "calibrate"], "only a run that `deadheat run` measured here can be resumed"),
+        (["deadheat", "calibrate"], "`footprint` measured here can be resumed"),
     ],
 )
 def test_refuses_a_run_that_cannot_go_on(fake: FakeWorld, command: list[str], error: str) -> None:
@@ -237,3 +239,79 @@ def test_refuses_a_run_that_cannot_go_on(fake: FakeWorld, command: list[str], er
         )
         with pytest.raises(DeadheatError, match=error):
             load_unfinished(store, run_id)
+
+
+def conclusion(fake: FakeWorld) -> dict[str, object]:
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    stored: dict[str, object] = json.loads(run["conclusion"])
+    return stored
+
+
+def test_bug_a_race_was_judged_anew_after_an_interrupt_of_its_latency(tmp_path: Path) -> None:
+    """At 3.75 % of the error, so that a settled race raced on."""
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    fake.before_load = interrupt_at(2)
+    run_id = fake.conduct(sliced(), latency_s=1.0)
+    ended, raced = conclusion(fake), [t for t in fake.trials() if t["kind"] == "measure"]
+    assert ended["why"] == "settled"
+    fake.before_load = lambda _: None
+    fake.resume(run_id, latency_s=1.0)
+    after = conclusion(fake)
+    assert {**ended, "resumed": after["resumed"]} == after
+    assert [t for t in fake.trials() if t["kind"] == "measure"] == raced
+    late = [t["name"] for t in fake.trials()[len(raced) + 2 :]]
+    assert sorted(late) == ["fast"] * 3 + ["slow"] * 3
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def test_a_contender_that_was_out_of_the_race_stays_out_of_what_follows_it(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000, broken=500)
+    fake.servers["broken"] = FakeServer(answer=lambda _: b"HTTP/1.1 500 No\r\n\r\n")
+    fake.before_load = interrupt_at(2)
+    run_id = fake.conduct(sliced(), latency_s=1.0)
+    faults = fake.rows("SELECT name, fault FROM contender")
+    fake.before_load = lambda _: None
+    fake.resume(run_id, latency_s=1.0)
+    assert fake.rows("SELECT name, fault FROM contender") == faults
+    assert fake.starts()["broken"] == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        (["deadheat", "regress", "--base", "main"], "what was measured is kept"),
+        (["deadheat", "run", "--isolate"], " --isolate goes on"),
+        (
+            ["deadheat", "run", "--runtime=podman", "--base-image", "debian:12"],
+            " --runtime=podman --base-image debian:12 goes on",
+        ),
+    ],
+)
+def test_bug_the_command_after_an_interrupt_did_not_go_on(
+    fake: FakeWorld, command: list[str], end: str
+) -> None:
+    fake.before_load = interrupt_at(5)
+    fake.conduct(alone(), command=command)
+    assert fake.troubles()[-1].endswith(end)
+
+
+def test_bug_a_word_of_the_users_own_command_was_taken_for_an_option(
+    fake: FakeWorld, tmp_path: Path
+) -> None:
+    command = ["deadheat", "run", "a", "b", "c", "--", "./mine", "--latency", "{port}"]
+    run_id = fake.conduct(fixed(), command=command)
+    with Store(fake.path) as store:
+        plan = plan_of(load_unfinished(store, run_id), load_catalog(tmp_path))
+    assert plan.latency_s is None
+
+
+def test_bug_an_isolated_run_went_on_without_isolation(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as isolated:
+        changed = fake.host.fingerprint().model_copy(update={"network": "isolated"})
+        isolated.setattr(fake.host, "fingerprint", lambda: changed)
+        run_id = cut(fake, 5)
+    with pytest.raises(DeadheatError, match="was measured with --isolate") as caught:
+        fake.resume(run_id)
+    assert caught.value.hint == "give --isolate, or start a new run"

@@ -49,6 +49,20 @@ def test_a_slow_server_has_windows_of_some_cycles_and_a_cycle_is_discarded(tmp_p
     assert all(request["discard_s"] == pytest.approx(10 / 40, rel=0.1) for request in of_slow)
 
 
+def test_bug_a_connection_for_each_request_had_slices_as_if_it_had_streams(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=400)
+    fake.over_h2c()
+    request = {"path": "/", "expect": {"body": "Hello, World!"}}
+    kept = {"name": "hello", "about": "kept", "requests": [request]}
+    closed = {"name": "connect", "about": "closed", "requests": [request], "close": True}
+    load = {"transports": ["h2c"], "streams": 10, "workloads": [kept, closed]}
+    warmup = {"kind": "fixed", "duration_s": 1.0}
+    fake.conduct(sliced(controls=False, warmup=warmup, **load))
+    discards_s = [request["discard_s"] for name, request in measured(fake) if name == "slow"]
+    assert max(discards_s) == pytest.approx(100 / 400, rel=0.1)
+    assert min(discards_s) < 0.1
+
+
 def measured(fake: FakeWorld) -> list[tuple[str, dict[str, Any]]]:
     """The requests for slices that are not of a warm-up or its end."""
     warm_up_s = {0.2, 0.4, 0.6, 1.0, 0.01}

@@ -48,6 +48,20 @@ def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -
     assert ended_s["slower"] < ended_s["order"]
 
 
+def test_bug_the_verdict_on_a_change_did_not_end_its_race(tmp_path: Path) -> None:
+    """Later starts are slow: the budget allows two instances, and the protocol asks for six."""
+    fake = FakeWorld(tmp_path, base=3000, head=1500)
+    for name in ("base", "head"):
+        fake.rewrite(name, "ready_s = 5", "ready_s = 60")
+    fake.start_slowly(10)
+    fake.before_slice = lambda *_: fake.start_slowly(21)
+    stopping = {"kind": "settle", "invocations": 6, "budget_s": 100, "question": "slower"}
+    fake.conduct(sliced(stopping=stopping))
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert (conclusion["why"], conclusion["look"]) == ("verdict reached", 2)
+    assert conclusion["race_s"] < 80
+
+
 SAID = r"a race of (.+) detects .* a change of (.+) % or more here; 3.0 % takes about (.+?)(:|$)"
 
 

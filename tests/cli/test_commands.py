@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +16,7 @@ from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import calibrate, capacity, choice
+from deadheat.cli.endings import ExitCode
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
@@ -24,7 +25,7 @@ from deadheat.load.engine import find_engine
 from deadheat.measure import inspection
 from deadheat.measure.world import World
 from deadheat.protocol import SearchProtocol, Settle, SliceProtocol
-from deadheat.store import Store
+from deadheat.store import Capacity, Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import HERE
 from tests.servers.contenders import CATALOG, running
@@ -304,6 +305,24 @@ def test_own_servers_take_part_in_every_race(
         trials = "SELECT DISTINCT c.name, trial.state FROM trial JOIN contender c"
         rows = store.rows(f"{trials} ON c.id = contender_id ORDER BY c.name")
     assert [tuple(row.values()) for row in rows] == [(n, "ok") for n in ("new", "old", "put")]
+
+
+def test_bug_an_interrupt_lost_the_capacities_that_were_found(
+    deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Capacity(name="hello", rate_per_s=10, above_per_s=12, trials=2, trouble=None)
+
+    def find_capacities(*_: object) -> Iterator[Capacity]:
+        yield found
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    assert deadheat("capacity", "hello").code == ExitCode.INTERRUPTED
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        (run,) = store.rows("SELECT id, state, conclusion FROM run")
+    assert run["state"] == "interrupted"
+    assert json.loads(run["conclusion"])["capacities"] == [found.model_dump()]
+    assert "hello: 10 requests/s held p99=10ms" in deadheat("report", run["id"], "-v").out
 
 
 def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: Path) -> None:

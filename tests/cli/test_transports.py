@@ -9,6 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from deadheat.campaign import failures
+from deadheat.campaign.run import RunContext
+from deadheat.cli import capacity
+from deadheat.protocol import SearchProtocol
 from deadheat.store import Store
 from tests.campaign.test_revision import git
 from tests.cli.conftest import Deadheat
@@ -226,12 +229,34 @@ def test_the_capacity_of_a_server_over_a_transport(
     ended = deadheat("capacity", "nulls", *search, *more, "--json")
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
-    (capacity,) = document["capacities"]
-    assert capacity["name"] == f"nulls:{transport}"
-    assert capacity["trials"] > 0, capacity
+    (found,) = document["capacities"]
+    assert found["name"] == f"nulls:{transport}"
+    assert found["trials"] > 0, found
     with Store(home / "runs.sqlite", read_only=True) as store:
         (row,) = store.rows("SELECT max(requests_ok) AS most FROM trial")
     assert row["most"] > 0
     for format_ in ("terminal", "md", "csv", "json", "html"):
         shown = deadheat("report", document["run"], "--format", format_)
         assert (shown.code, "nulls" in shown.out) == (0, True), shown.err
+
+
+def test_bug_a_search_for_capacity_ignored_the_kind_of_key(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys: list[str] = []
+
+    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
+        assert context.world.certificates is not None
+        keys.append(context.world.certificates.key)
+        return []
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    ended = deadheat("capacity", "nulls", "--transport", "https", "--tls-key", "rsa")
+    assert (ended.code, keys) == (0, ["rsa"]), ended.err
+
+
+def test_bug_a_search_for_capacity_over_two_transports_could_not_be_reported(
+    deadheat: Deadheat,
+) -> None:
+    ended = deadheat("capacity", "nulls", "--url", "https://127.0.0.1:1/")
+    assert (ended.code, "--transport http,https: " in ended.err) == (2, True), ended.err

@@ -100,6 +100,16 @@ def test_a_failed_step_names_its_program_and_last_words(tmp_path: Path, program:
         database_on(host, tmp_path).environment(workload())
 
 
+def test_bug_after_a_wrong_seed_the_next_server_failed_by_a_user_who_exists(tmp_path: Path) -> None:
+    host = DatabaseHost()
+    host.failing = {"psql"}
+    database = database_on(host, tmp_path)
+    for _ in range(2):
+        with pytest.raises(DeadheatError, match="set up: psql"):
+            database.environment(workload())
+    assert host.programs().count("createuser") == host.programs().count("createdb") == 1
+
+
 def test_one_that_died_starts_again_on_its_port_with_its_data(tmp_path: Path) -> None:
     host = DatabaseHost()
     database = database_on(host, tmp_path)

@@ -107,6 +107,17 @@ def test_network_of_a_connection_for_each_request_counts_two_round_trips() -> No
     assert gate_of("network", each).reading == pytest.approx(0.9)
 
 
+def test_bug_a_handshake_of_tls_was_no_round_trip() -> None:
+    spec = {"keep_alive": False, "url": "https://127.0.0.1/"}
+    each = evidence(spec=spec, link=Link(300.0, 1e9))
+    assert gate_of("network", each).reading == pytest.approx(0.9)
+
+
+def test_bug_an_upload_that_filled_the_link_passed() -> None:
+    sent = evidence({"bytes_in": 10**4, "bytes_out": 10**7}, link=Link(50.0, 1.1e7))
+    assert "bandwidth" in gate_of("network", sent).advice
+
+
 def test_network_of_an_open_loop_is_its_bandwidth() -> None:
     assert gate_of("network", replace(open_loop(), link=Link(900.0, 1e9))).passed
 

@@ -12,7 +12,7 @@ from deadheat import report
 from deadheat.host.doctor import host_key
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer, conclusions, trust
-from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.next_step import Source, run_anew
 from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.precision import calibration
 from deadheat.report.model.load import load_view
@@ -276,3 +276,42 @@ def test_the_command_keeps_what_the_run_measured(
     (pair,) = open_points(race(tmp_path, {"a": 1020.0, "b": 1000.0}, 0.06, command=command))
     assert kept in pair.command
     assert pair.command.count("--budget") == 1
+
+
+@pytest.mark.parametrize("source", ["ab12", "--from run.deadheat"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        ["--isolate"],
+        ["--runtime", "podman", "--base-image", "debian:12"],
+        ["--server-host", "lab@192.0.2.1", "--load-host", "."],
+    ],
+)
+def test_bug_the_next_step_left_out_where_the_run_was_measured(
+    tmp_path: Path, where: list[str], source: str
+) -> None:
+    """A run with more time was refused, or went on without isolation."""
+    command = ("deadheat", "run", "a", "b", *where)
+    view = race(tmp_path, {"a": 1020.0, "b": 1000.0}, 0.06, command=command)
+    (pair,) = [
+        point for point in points(view, analyze(view), Source(source)) if point.topic == "OPEN"
+    ]
+    verb = "run" if source.startswith("--") else "resume"
+    assert pair.command.startswith(f"deadheat {verb} ")
+    assert " ".join(where) in pair.command
+
+
+def test_bug_the_next_step_gave_streams_to_a_connection_for_each_request(tmp_path: Path) -> None:
+    request = {"path": "/", "expect": {"status": 200}}
+    kept, closed = (
+        {"name": name, "about": "a", "close": name == "connect", "requests": [request]}
+        for name in ("hello", "connect")
+    )
+    load = {"transports": ["h2c"], "streams": 10, "workloads": [kept, closed]}
+    command = ("deadheat", "run", "a", "b", "--workload", "hello,connect", "--streams", "10")
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, **load}, command=command)
+    for workload in ("hello:h2c", "connect:h2c"):
+        run.race({"a:h2c": 1020.0, "b:h2c": 1000.0}, workload=workload)
+    view = load_view(run.store, run.end())
+    assert "--streams 10" in run_anew(view.on("hello:h2c"), ["a", "b"], [])
+    assert "--streams" not in run_anew(view.on("connect:h2c"), ["a", "b"], [])

@@ -206,7 +206,6 @@ def test_copies_of_one_server_pass(machine: str) -> None:
     result = false_alarms(runs)
     assert result.null_pairs == 224
     assert result.passed
-    assert result.low <= result.false_difference_rate <= result.high
 
 
 def test_different_servers_fail() -> None:

@@ -158,11 +158,16 @@ def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | Non
     if not (done.is_file() and path.is_dir()):
         return None
     record = json.loads(done.read_text(encoding="utf-8"))
-    return finished_build(server, key, path, record, probes)
+    return _finished(server, key, path, record, toolchains, files)
 
 
-def finished_build(
-    server: Server, key: str, path: Path, record: Mapping[str, Any], probes: list[Probe]
+def _finished(
+    server: Server,
+    key: str,
+    path: Path,
+    record: Mapping[str, Any],
+    toolchains: Mapping[str, str],
+    files: Mapping[str, str],
 ) -> Built:
     """A build from its record."""
     return Built(
@@ -171,8 +176,8 @@ def finished_build(
         path=path,
         log=record["log"],
         elapsed_s=record["elapsed_s"],
-        toolchains=versions(probes),
-        files=hash_files(server.folder),
+        toolchains=toolchains,
+        files=files,
         cached=True,
     )
 
@@ -220,13 +225,15 @@ class FarBuilder(Builder):
         self.place = f" on {host.target}"
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
-        key = build_key(server, hash_files(server.folder), versions(probes))
+        files, toolchains = hash_files(server.folder), versions(probes)
+        key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         record = self._far.read_file(PurePosixPath(path.with_suffix(".json")))
         if record is None:
             return None
-        is_there = self._far.run(ProcessSpec(["test", "-d", str(path)]), LOOK_S).exit_code == 0
-        return finished_build(server, key, path, json.loads(record), probes) if is_there else None
+        if self._far.run(ProcessSpec(["test", "-d", str(path)]), LOOK_S).exit_code != 0:
+            return None
+        return _finished(server, key, path, json.loads(record), toolchains, files)
 
     def _locked(self, lock: Path) -> AbstractContextManager[None]:
         return self._far.locked(PurePosixPath(lock))

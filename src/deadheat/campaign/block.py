@@ -186,6 +186,7 @@ class Block:
                 request = SliceRequest(OPENING_S)
                 load = instance.loads[level]
                 measure_slice(self._run.world, instance.instance, load, request, 0.0, 0)
+        self._drops = None  # those of these loads are of no slice
 
     def _ends_early(self, instances: Sequence[WarmInstance], slices: Mapping[Key, object]) -> bool:
         """The budget is the end of the race, also in a block: once each instance has a slice."""

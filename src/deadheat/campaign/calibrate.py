@@ -25,7 +25,7 @@ from deadheat.measure.lifecycle import Instance
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol
-from deadheat.stats.distributions import NORMAL, binomial_bounds
+from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking.pairs import PairFits, detectable_ratio
 from deadheat.store import Store
 
@@ -36,15 +36,11 @@ FEWEST_PAIRS = 200
 class FalseAlarms:
     """False differences among null pairs, each pair tested alone at a nominal rate.
 
-    `allowed` is the highest rate that binomial chance explains at 95 %. `low` and `high`
-    are the exact 95 % interval of the true rate for independent pairs.
+    `allowed` is the highest rate that binomial chance explains at 95 %.
     """
 
     null_pairs: int
     false_differences: int
-    nominal: float
-    low: float
-    high: float
     allowed: float
 
     @property
@@ -72,8 +68,7 @@ def false_alarms(runs: Iterable[PairFits], nominal: float = 0.05) -> FalseAlarms
         differences += int((np.abs(log_ratio) > half_width).sum())
     if pairs == 0:
         raise ValueError("no pair of copies was measured: expected at least one")
-    low, high = binomial_bounds(differences, pairs)
-    return FalseAlarms(pairs, differences, nominal, low, high, allowed_rate(nominal, pairs))
+    return FalseAlarms(pairs, differences, allowed_rate(nominal, pairs))
 
 
 def allowed_rate(nominal: float, pairs: int) -> float:

@@ -14,7 +14,14 @@ from deadheat.campaign.failures import none_left
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resolve import Resolved, limits_of, resolve
-from deadheat.campaign.resume import NEW_RUN, Unfinished, enter_again, load_unfinished
+from deadheat.campaign.resume import (
+    NEW_RUN,
+    Unfinished,
+    can_resume,
+    enter_again,
+    load_unfinished,
+    place_options,
+)
 from deadheat.campaign.run import RaceContext, Run, RunContext, open_run, reopen_run
 from deadheat.campaign.trials import measure_latency
 from deadheat.catalog import Catalog, Selection, selection
@@ -72,8 +79,9 @@ def rest_of_run(store_path: Path, run_id: str, catalog: Catalog) -> Plan:
 
 def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
     """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
-    with_latency = unfinished.more_s is None and "--latency" in unfinished.command
     waiting, protocol = unfinished.waiting, unfinished.protocol
+    is_extension = unfinished.past.extension is not None  # what follows a race is measured by then
+    with_latency = not is_extension and kept_options(unfinished.command, (), ("--latency",))
     own = [kept for kept in waiting if kept.is_own]
     return Plan(
         protocol=protocol,
@@ -83,7 +91,7 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
         seed=unfinished.seed,
         command=unfinished.command,
         latency_s=LATENCY_S if with_latency else None,
-        explain=unfinished.more_s is None and "explain" in unfinished.command[1:2],
+        explain=not is_extension and "explain" in unfinished.command[1:2],
         left=unfinished,
     )
 
@@ -112,8 +120,6 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     resolved = _resolved(plan, world)
     protocol = resolved.protocol
     alone = isinstance(protocol, AloneProtocol)
-    if world.certificates is not None:
-        world = replace(world, certificates=replace(world.certificates, key=protocol.tls_key))
     for remark in resolved.remarks:
         listen(Event(remark, trouble=not alone))
     if alone:
@@ -145,7 +151,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        listen(Event(f"interrupted: {_left_by(run, store)}", trouble=True))
+        listen(Event(f"interrupted: {_left_by(plan, run, store)}", trouble=True))
     except (Unmeasurable, LinkLost) as error:
         error.run_id = run.id if run else None
         if run and isinstance(error, Unmeasurable) and run_summary(store, run.id).trials:
@@ -195,8 +201,19 @@ def _enter(
 
 
 def _race(plan: Plan, context: RaceContext, run: Run) -> None:
-    """Race, then measure latency if that is asked for; `run` gets the conclusion."""
-    stopping, race = context.protocol.stopping, Race(context, only_counts=plan.explain)
+    """Race, then measure latency or explain if that is asked for; `run` gets the conclusion."""
+    race = Race(context, only_counts=plan.explain)
+    if plan.left is None or not plan.left.race_ended:
+        _race_to_its_end(race, plan, context, run)
+    if plan.latency_s is not None:
+        measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
+    if plan.explain:
+        Explainer(context, race.trials, race.invocation + 1).explain_all(race.standings)
+
+
+def _race_to_its_end(race: Race, plan: Plan, context: RaceContext, run: Run) -> None:
+    """`run` gets why the race ended, and its last look."""
+    stopping = context.protocol.stopping
     try:
         look = race.run()
     except KeyboardInterrupt:
@@ -211,10 +228,6 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
         answered = "settled" if stopping.question == "order" else "verdict reached"
         why = answered if look.settled else "budget spent"
     run.conclude(why=why, share=look.share, look=look.number)
-    if plan.latency_s is not None:
-        measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
-    if plan.explain:
-        Explainer(context, race.trials, race.invocation + 1).explain_all(race.standings)
 
 
 def _verifies(plan: Plan, out: Collection[str]) -> str:
@@ -226,9 +239,12 @@ def _verifies(plan: Plan, out: Collection[str]) -> str:
     return f"; `{shlex.join(words)}` says more"
 
 
-def _left_by(run: Run, store: Store) -> str:
+def _left_by(plan: Plan, run: Run, store: Store) -> str:
     """What an interrupt leaves, and the command that goes on."""
     if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
-    argument = run_argument(run.id, store.path)
-    return f"what was measured is kept; deadheat resume {argument} goes on"
+    kept = "what was measured is kept"
+    if not can_resume(plan.command):
+        return kept
+    place = "".join(f" {shlex.quote(word)}" for word in place_options(plan.command))
+    return f"{kept}; deadheat resume {run_argument(run.id, store.path)}{place} goes on"

@@ -5,7 +5,7 @@ for it, one trial at a time.
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.campaign.run import RunContext
@@ -66,22 +66,21 @@ class Objective:
         return 100 / (1 - share)
 
 
-def find_capacities(run: RunContext[SearchProtocol], objective: Objective) -> list[Capacity]:
+def find_capacities(run: RunContext[SearchProtocol], objective: Objective) -> Iterator[Capacity]:
     """Search the capacity of each contender in turn; stores every trial."""
     starter = Starter(run.world, run.protocol, run.store, run.listen)
-    capacities = []
     for entered in run.entered_contenders:
         try:
             warm = starter.start(entered, 1, run.now_s())
         except Unfit as unfit:
-            capacities.append(_not_measured(entered.contender.name, str(unfit)))
+            yield _not_measured(entered.contender.name, str(unfit))
             continue
         try:
             lifecycle.thaw(run.world, warm.instance)
-            capacities.append(_search(run, warm, objective))
+            capacity = _search(run, warm, objective)
         finally:
             starter.stop(warm)
-    return capacities
+        yield capacity
 
 
 def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Objective) -> Capacity:
@@ -149,17 +148,16 @@ class SearchStep:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Range of the search: start at `first_rate`, stay in range, end within `precision`."""
+    """Of the search: it starts at `first_rate`, stays above the lowest, ends within `precision`."""
 
     first_rate: float
     lowest_rate: float
-    highest_rate: float = math.inf
     precision: float = 0.02
     growth: float = 1.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.lowest_rate <= self.first_rate <= self.highest_rate:
-            raise ValueError(f"{self}: expected 0 < lowest <= first <= highest")
+        if not 0 < self.lowest_rate <= self.first_rate:
+            raise ValueError(f"{self}: expected 0 < lowest <= first")
         if self.growth <= 1 or self.precision <= 0:
             raise ValueError(f"{self}: expected growth above 1 and precision above 0")
 
@@ -192,7 +190,7 @@ def _probe(low: float, high: float, bounds: Bounds) -> float | None:
     if low == 0 and math.isinf(high):
         return bounds.first_rate
     if math.isinf(high):
-        return min(low * bounds.growth, bounds.highest_rate) if low < bounds.highest_rate else None
+        return low * bounds.growth
     if low == 0:
         return max(high / bounds.growth, bounds.lowest_rate) if high > bounds.lowest_rate else None
     return math.sqrt(low * high) if high / low > 1 + bounds.precision else None

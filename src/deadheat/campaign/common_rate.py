@@ -43,9 +43,12 @@ class CommonRate:
         self._blocks = max((trial.block for _, trial in run.past.trials), default=0)
 
     def run(self) -> None:
-        """Raises `DeadheatError` if no contender can be measured."""
+        """Raises `DeadheatError` if no contender can be measured.
+
+        A resumed run was interrupted within its last start, so it has at least one more.
+        """
         self._resolve()
-        starts = max(self._protocol.stopping.invocations, self._starts_done + bool(self._run.owed))
+        starts = max(self._protocol.stopping.invocations, self._starts_done + 1)
         for number in range(self._starts_done + 1, starts + 1):
             if self._left_s() <= 0:
                 return

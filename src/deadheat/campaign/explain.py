@@ -250,12 +250,19 @@ class Explainer:
         self._trials = trials
         self._invocation = invocation
         self._extra = 0  # instances of a contender that were started for a tool
-        self._starter = Starter(run.world, run.protocol, run.store, run.listen, keeps_loads=True)
+        self._starter = Starter(
+            *(run.world, run.protocol, run.store, run.listen), keeps_loads=True, after_race=True
+        )
 
     def explain_all(self, standings: Standings) -> None:
-        """Explain each that races, on its first workload; the store has a trial for each."""
+        """Explain each that races, on its first workload; the store has a trial for each.
+
+        A run that goes on has some of them already.
+        """
+        explained = {name for name, trial in self._run.past.trials if trial.kind == EXPLAIN}
         for entered in self._run.entered_contenders:
-            if standings.races(entered.contender.name):
+            name = entered.contender.name
+            if standings.races(name) and name not in explained:
                 self._explain(entered)
 
     def _explain(self, entered: EnteredContender) -> None:

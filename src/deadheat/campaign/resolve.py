@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from deadheat.campaign.past import level_of
-from deadheat.catalog.manifest import HTTP2
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.host.fingerprint import Fingerprint
@@ -21,7 +20,7 @@ from deadheat.measure.warm_up import WarmInstance
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, Settle, SliceProtocol
 from deadheat.store import TrialRecord
-from deadheat.workload import Level, parts_of
+from deadheat.workload import Level
 
 FEWEST_INSTANCES = 2
 CYCLES = 3.0  # of each connection, in a window of mean length
@@ -91,9 +90,7 @@ class SliceLengths:
     ) -> SliceLength:
         """The lengths of the next slice of an instance; `discard_s` is the least to discard."""
         rate_per_s = instance.warmed_on(level.workload).rate_per_s
-        _, transport = parts_of(level.workload)
-        in_flight = level.connections * (self._protocol.streams if transport in HTTP2 else 1)
-        cycle_s = in_flight / rate_per_s if rate_per_s > 0 else 0.0
+        cycle_s = instance.loads[level].spec.in_flight / rate_per_s if rate_per_s > 0 else 0.0
         usual_s = max(self._protocol.duration_s, CYCLES * cycle_s)
         factor = self._factors[instance.name, level]
         mean_s = min(factor * usual_s, max(WINDOW_S_MAX, self._protocol.duration_s))

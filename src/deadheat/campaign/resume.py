@@ -21,10 +21,24 @@ from deadheat.protocol import AloneProtocol, RateProtocol, Settle, SliceProtocol
 from deadheat.stats.ranking.ranks import Decided
 from deadheat.store import Conclusion, Resumption, Store, StoredRun, read_run
 from deadheat.store.json_columns import DecidedPair
+from deadheat.store.listing import kept_options
 from deadheat.store.rows import StoredContender
 from deadheat.workload import Level, over
 
 NEW_RUN = "start a new run"
+RESUMABLE = ("run", "explain", "footprint")  # commands
+# What says where a command measures; it has to be given again when its run goes on.
+PLACE = ("--server-host", "--load-host", "--server-address", "--runtime", "--base-image")
+
+
+def place_options(command: Sequence[str]) -> list[str]:
+    """The options of a command that say where it measures."""
+    return kept_options(command, PLACE, ("--isolate",))
+
+
+def can_resume(command: Sequence[str]) -> bool:
+    """Whether a run of this command can go on after an early end."""
+    return any(word in RESUMABLE for word in command[1:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +74,23 @@ class Unfinished:
 
     @property
     def waiting(self) -> list[StoredContender]:
-        """The contenders with something left to do; all of them unless each is measured alone."""
+        """The contenders with something left to do.
+
+        In a race these are all of them, and after it those that took part.
+        """
         contenders = [each for each in self.run.contenders if each.role == "contender"]
         if isinstance(self.protocol, SliceProtocol):
-            return contenders
+            return [each for each in contenders if not (self.race_ended and each.fault)]
         return [
             contender
             for contender in contenders
             if any(steps_left(self.protocol, self.labels, contender.name, self.past))
         ]
+
+    @property
+    def race_ended(self) -> bool:
+        """Whether the race had its last look: only what follows a race is left."""
+        return self.more_s is None and self.run.conclusion.share is not None
 
     def workload_faults(self, contender_id: int) -> Mapping[str, str]:
         """The workloads that a contender answered wrong, with how."""
@@ -107,7 +129,8 @@ class Unfinished:
             for level, verdicts in (extension.decided if extension else {}).items()
             for (faster, slower), verdict in verdicts.items()
         ]
-        kept = self.run.conclusion.without_end()
+        before = self.run.conclusion
+        kept = before if self.race_ended else before.without_end()
         return kept.changed(resumed=(*kept.resumed, resumption), decided=tuple(decided))
 
     def extended(self, more_s: float, decided: Mapping[Level, Decided]) -> "Unfinished":
@@ -160,9 +183,15 @@ class Unfinished:
                 f"name the same hosts, or {NEW_RUN}",
             )
         for host in self.run.hosts:
-            before = _machine(host.fingerprint, host.cpus)
             machine, cpus = hosts[host.role]
-            if _machine(machine.fingerprint(), cpus) != before:
+            before, now = host.fingerprint, machine.fingerprint()
+            if now.network != before.network:
+                isolated = before.network is not None
+                raise DeadheatError(
+                    f"run {self.id} was measured {'with' if isolated else 'without'} --isolate",
+                    f"{'give' if isolated else 'omit'} --isolate, or {NEW_RUN}",
+                )
+            if _machine(now, cpus) != _machine(before, host.cpus):
                 raise DeadheatError(
                     f"run {self.id} was measured on another machine or other CPUs, "
                     f"or its idle CPUs slept in another way ({host.role})",
@@ -173,12 +202,14 @@ class Unfinished:
 def load_unfinished(store: Store, run_id: str) -> Unfinished:
     """Read a run to resume. Raises `DeadheatError` if it cannot be resumed here.
 
-    That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
+    That needs a run of this machine, not an imported one, whose contenders were entered.
     """
     run = read_run(store, run_id, with_secrets=True)
-    if run.command[1:2] not in (("run",), ("footprint",)) or run.conclusion.imported is not None:
+    if not can_resume(run.command) or run.conclusion.imported is not None:
         raise DeadheatError(
-            f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN
+            f"run {run_id}: only what `deadheat run`, `explain` or `footprint` measured here "
+            "can be resumed",
+            NEW_RUN,
         )
     protocol = run.protocol
     names = [contender.name for contender in run.contenders]

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from deadheat import __version__
@@ -67,7 +67,8 @@ class RunContext(Generic[P_co]):
     """One run: what it measures, with what, where it is stored, and who listens.
 
     It begins when it is made, or goes on from its past: pauses do not count, and neither does a
-    time in which this process was stopped.
+    time in which this process was stopped. Its servers get certificates with keys of the protocol's
+    kind.
     """
 
     world: World
@@ -83,6 +84,9 @@ class RunContext(Generic[P_co]):
     owed: set[str] = field(init=False)  # in a resumed run, those without a trial that went well
 
     def __post_init__(self) -> None:
+        if (made := self.world.certificates) is not None:
+            made = replace(made, key=self.protocol.tls_key)
+            object.__setattr__(self, "world", replace(self.world, certificates=made))
         object.__setattr__(self, "begun_s", self.world.server_host.now_s() - self.past.elapsed_s)
         object.__setattr__(self, "stood_before_s", STANDSTILLS.total_s())
         measured = {name for name, trial in self.past.trials if trial.state == "ok"}

@@ -24,7 +24,7 @@ from deadheat.stats.ranking.pairs import PairFits, Place, is_known
 from deadheat.stats.ranking.ranks import Decided, Pair, Ranking, without_interval
 from deadheat.store import TrialRecord
 from deadheat.store.slices import TrialSlices, columns_of
-from deadheat.workload import Level
+from deadheat.workload import Level, over, parts_of
 
 OF_BLOCKS = frozenset(gate.__name__ for gate in BLOCK_GATES)  # gates that read the machine
 
@@ -108,11 +108,6 @@ class Standings:
     @property
     def settled(self) -> bool:
         return self._last.settled
-
-    @property
-    def finished(self) -> bool:
-        """Whether the order was settled at a look at everything measured."""
-        return self.settled and self._all_seen
 
     def races(self, name: str) -> bool:
         """Whether a contender is still in."""
@@ -201,7 +196,10 @@ class Standings:
             return
         if past.extension is not None:
             self._extension = past.extension.number
-            self._decided = past.extension.decided
+            self._decided = {
+                level: _by_contender(decided, level)
+                for level, decided in past.extension.decided.items()
+            }
             self._last = Look(past.look, past.extension.share, settled=False)
             if self._all_settled(past.extension.share):
                 self._undecided = set(self._contenders)
@@ -248,7 +246,7 @@ class Standings:
         elif self._extension:
             share = self.looks.extension_share(self._extension)
             self._last = Look(self._last.number, share, self._all_settled(share))
-        elif not self.finished:
+        elif not (self.settled and self._all_seen):
             end, taken = self.looks.count - 1, self._last.number
             if taken is None or taken < end or not self._all_seen:
                 self._take(end if taken is None else max(end, taken + 1))
@@ -355,8 +353,10 @@ class Standings:
             if len(self.measured_at(level)) > 1
         }
         if isinstance(self._stopping, Settle) and self._stopping.question == "slower":
-            answered = [each and self._is_answered(each) for each in rankings.values()]
-            return all(answered) and not any(map(self._unknown_alone, self._levels))
+            answered = all(each and self._is_answered(each) for each in rankings.values())
+            answered = answered and not any(map(self._unknown_alone, self._levels))
+            self._undecided = set() if answered else set(self._contenders)
+            return answered
         self._ranking = rankings.get(self._protocol.main_level)
         undecided = {
             name
@@ -409,6 +409,15 @@ class Standings:
             return False
         change = Change.of(ranking, base, head)
         return change.judge(self._stopping.margin) is not Outcome.INCONCLUSIVE
+
+
+def _by_contender(decided: Decided, level: Level) -> Decided:
+    """The verdicts of a report, which names servers; a race has a contender for each transport."""
+    _, transport = parts_of(level.workload)
+    return {
+        (over(faster, transport), over(slower, transport)): verdict
+        for (faster, slower), verdict in decided.items()
+    }
 
 
 def board(

@@ -126,6 +126,12 @@ def command(
     if not servers and not own:
         raise UsageFault("no server to search for", "name some: deadheat capacity go-gin")
     own, searched = own.with_workload(protocol, alone=not servers)
+    if len(searched.transports) > 1:
+        raise DeadheatError(
+            f"--transport {','.join(searched.transports)}: these servers need both, and a search "
+            "for capacity takes one transport",
+            "search once for each",
+        )
     named = choose(servers_catalog, servers) if servers else []
     chosen = answering([selection(server, setting) for server in named], searched)
     extra = own.contenders([each.name for each in chosen], searched)
@@ -146,8 +152,10 @@ def command(
             entered += enter_made(extra, store, run.id, len(chosen))
             require_contenders(entered)
             context = RunContext(world, resolved.protocol, store, run.id, entered, 0, listen)
-            results = find_capacities(context, objective)
-            run.conclude(capacities=tuple(results))
+            results: list[Capacity] = []
+            for result in find_capacities(context, objective):
+                results.append(result)
+                run.conclude(capacities=tuple(results))
     if as_json:
         capacities = [result.model_dump() for result in results]
         echo_json({"run": run.id, "slo": slo, "capacities": capacities})

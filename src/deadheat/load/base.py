@@ -58,6 +58,11 @@ class LoadSpec:
     http2_streams: int | None = None  # concurrent requests on a connection; None: HTTP/1.1
 
     @property
+    def in_flight(self) -> int:
+        """The most requests at the same time."""
+        return self.connections * (self.http2_streams or 1)
+
+    @property
     def limit_s(self) -> float:
         """Time limit of the generator; includes connecting, draining and a slow start."""
         return self.duration_s * 1.5 + self.discard_s + 3 * min(self.timeout_s, 10) + 20

@@ -71,6 +71,7 @@ class Database:
         self._port = 0
         self._process: str | None = None
         self._seeded: set[str] = set()  # the names of the workloads
+        self._done: set[tuple[str, ...]] = set()  # commands of `_once`
 
     def environment(self, workload: Workload | None) -> dict[str, str]:
         """What a server of a workload gets: DATABASE_URL, of a database that runs and is seeded.
@@ -164,13 +165,18 @@ class Database:
         if programs is None:
             raise AssertionError("revive() has found them")
         at = ("-h", ADDRESS, "-p", str(self._port))
-        if not self._seeded:
-            self._do(*programs.command("createuser", *at, "-U", ADMIN, USER))
+        self._once(*programs.command("createuser", *at, "-U", ADMIN, USER))
         name = _database_of(workload)
-        self._do(*programs.command("createdb", *at, "-U", ADMIN, "-O", USER, name))
+        self._once(*programs.command("createdb", *at, "-U", ADMIN, "-O", USER, name))
         quiet = ("-X", "-q", "-v", "ON_ERROR_STOP=1")
         self._do(*programs.command("psql", *at, "-U", USER, *quiet, "-c", seed, name))
         self._seeded.add(workload)
+
+    def _once(self, *command: str) -> None:
+        """A step that is not repeated if a later one fails: the seed may be wrong."""
+        if command not in self._done:
+            self._do(*command)
+            self._done.add(command)
 
     def _do(self, *command: str) -> Completed:
         try:

@@ -1,13 +1,14 @@
 """What an instance uses before its first load, and what its build holds.
 
 Every start is read once: its memory, processes and threads after its first right answers. The
-protocol of `deadheat footprint` also opens idle connections, each of which was served once.
+protocol of `deadheat footprint` also opens idle connections, each of which was served once, also
+where the workload has a connection for each request.
 """
 
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from deadheat.catalog import Selection
@@ -56,7 +57,7 @@ def read_footprint(
         return None
     readings = []
     for connections in sorted(idle_connections):
-        spec = load_spec(protocol, instance, connections)
+        spec = replace(load_spec(protocol, instance, connections), keep_alive=True)
         try:
             load = open_load(world, spec)
         except DeadheatError as error:

@@ -13,13 +13,8 @@ START_ITSELF = "start the server yourself and give its address: --url http://127
 
 @dataclass(frozen=True, slots=True)
 class WrongListener:
-    """Why the answers on a port are not those of an instance, and the hint.
+    """Why the answers on a port are not those of an instance, and the hint."""
 
-    `verdict` is `another-process`, `shared-port`, `no-listener`, `another-port`,
-    `another-address` or `ipv6-only`.
-    """
-
-    verdict: str
     reason: str
     hint: str
 
@@ -31,7 +26,6 @@ def wrong_listener(listeners: Listeners, port: int, host: str = LOOPBACK) -> Wro
     named = _names(each.process for each in others if each.process is not None)
     if own and named:
         return WrongListener(
-            "shared-port",
             f"shared port: {named} listens on port {port} too and would get some of the requests",
             f"end {named}, or run the server without SO_REUSEPORT",
         )
@@ -39,14 +33,12 @@ def wrong_listener(listeners: Listeners, port: int, host: str = LOOPBACK) -> Wro
         return None
     if named:
         return WrongListener(
-            "another-process",
             f"another process answers: {named} listens on port {port}, and no process that this "
             "command started does (`docker run -p` listens like this)",
             f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
         )
     if not others:
         return WrongListener(
-            "no-listener",
             f"another server answers: no process of this machine listens on port {port} (a "
             "container or a firewall rule redirects it)",
             f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
@@ -103,13 +95,11 @@ def missed_port(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongL
         return None
     if here:
         return WrongListener(
-            "ipv6-only" if all(":" in each.address for each in here) else "another-address",
             f"it listens on {places} only, and deadheat connects to {host}",
             f"let it listen on {host} or 0.0.0.0"
             + ("" if host == LOOPBACK else ": {host} in the command stands for it"),
         )
     return WrongListener(
-        "another-port",
         f"it listens on {places}, not on port {port}",
         "pass it the port: {port} in the command or in env stands for it",
     )

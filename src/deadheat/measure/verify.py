@@ -285,4 +285,5 @@ def _requests(workload: Workload) -> Iterator[tuple[str, SampleRequest]]:
     """All that is sent, each with what it tries."""
     for sample in workload.samples(SAMPLES if workload.variables else 1):
         yield "as loaded", sample
-    yield from workload.hostile()
+    for check, sample in workload.checked():
+        yield check.about, sample

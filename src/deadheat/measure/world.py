@@ -27,15 +27,17 @@ class Link:
         """How much of the link a load used, at most 1 or a little more, and of what.
 
         In a closed loop, N connections with a round trip of T get at most N / T answers a second
-        (Little, 1961); a connection for each request takes two round trips.
+        (Little, 1961). A connection for each request takes one more, and over TLS 1.3 two more. The
+        bandwidth is taken to be the same in both directions.
         """
         shares = []
         if result.bytes_in is not None and result.elapsed_s:
-            shares.append((result.bytes_in / result.elapsed_s / self.bytes_per_s, "bandwidth"))
+            most_bytes = max(result.bytes_in, result.bytes_out or 0)
+            shares.append((most_bytes / result.elapsed_s / self.bytes_per_s, "bandwidth"))
         if spec.rate_per_s is None:
-            trips = 1 if spec.keep_alive else 2
-            in_flight = spec.connections * (spec.http2_streams or 1)
-            most_per_s = in_flight * 1e6 / (trips * self.round_trip_us)
+            is_tls = spec.url.lower().startswith("https:")
+            trips = 1 if spec.keep_alive else 3 if is_tls else 2
+            most_per_s = spec.in_flight * 1e6 / (trips * self.round_trip_us)
             shares.append((result.rate_per_s / most_per_s, "round trip"))
         return max(shares, default=(0.0, "bandwidth"))
 

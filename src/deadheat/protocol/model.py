@@ -235,7 +235,8 @@ class AnyProtocol(Strict):
             )
         if self.tls_key != "ecdsa" and not OVER_TLS.intersection(self.transports):
             raise ValueError(f"tls_key = {self.tls_key!r}: expected the transport https or h2")
-        if not self.keep_alive and self.streams > 1:
+        closes = bool(self.workloads) and all(each.close for each in self.workloads)
+        if (closes or not self.keep_alive) and self.streams > 1:
             raise ValueError(f"streams = {self.streams}: a connection per request has one stream")
         if self.streams > 1 and not HTTP2.intersection(self.transports):
             raise ValueError(
@@ -259,9 +260,7 @@ class ByEngine(AnyProtocol):
     origin: ClassVar[None] = None
     recovery: ClassVar[None] = None
     restarts: ClassVar[Mapping[str, Restart]] = {}
-    contenders: ClassVar[tuple[NamedContender, ...]] = ()
     notes: ClassVar[tuple[str, ...]] = ()
-    deviations: ClassVar[tuple[str, ...]] = ()
 
 
 class SliceProtocol(ByEngine):
@@ -290,6 +289,11 @@ class RateProtocol(SliceProtocol):
         return tuple(
             replace(level, offered_rate_per_s=r) for level in super().levels for r in rates
         )
+
+    @property
+    def levels_each(self) -> int:
+        """Also before shares are resolved."""
+        return len(self.requested) * len(self.connections) * len(self.rates)
 
     @property
     def is_resolved(self) -> bool:

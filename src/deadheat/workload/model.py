@@ -229,10 +229,6 @@ class Workload(Strict):
         drawn = [_draw(self.variables, source) for _ in range(count)]
         return [request.sample(values) for values in drawn for request in self.requests]
 
-    def hostile(self) -> list[tuple[str, SampleRequest]]:
-        """The requests that only verification sends, each with what it tries."""
-        return [(check.about, sample) for check, sample in self.checked()]
-
     def checked(self) -> list[tuple[VerificationRequest, SampleRequest]]:
         """Each check with its request."""
         source = random.Random(self.seed)
@@ -325,9 +321,9 @@ def _lines(workload: Workload) -> Iterator[str]:
     if workload.checks:
         yield from ("`deadheat verify` also sends:", "")
         yield from ("| request | what it tries | answer |", "| --- | --- | --- |")
-        for about, sample in workload.hostile():
+        for check, sample in workload.checked():
             body = f" `{_cut(sample.shown_body)}`" if sample.shown_body is not None else ""
-            yield f"| `{_request(sample)}` | {about} | {sample.status}{body} |"
+            yield f"| `{_request(sample)}` | {check.about} | {sample.status}{body} |"
         yield ""
 
 

@@ -44,7 +44,7 @@ TASK_COUNTERS = 3  # user, nice, system; the resolution of each is one tick per 
 LINK_SHARE_MAX = 0.8
 SKEW_SHARE_MAX = 0.1  # of the window
 ADVICE = {
-    "bandwidth": "the network's bandwidth limited it: use a faster network, or smaller answers",
+    "bandwidth": "the network's bandwidth limited it: use a faster network, or smaller bodies",
     "round trip": "the network's round trip limited it: use more connections, or a shorter way",
 }
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from deadheat import numbers
-from deadheat.catalog.manifest import HTTP, HTTP2, OVER_TLS
+from deadheat.campaign.resume import place_options
+from deadheat.catalog.manifest import HTTP, OVER_TLS
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import NORMAL
@@ -21,10 +22,7 @@ MINUTE_S = 60.0
 MINUTES_MIN = 2
 BUDGET_S = 300.0  # of a new run, if nothing says how long it takes
 MARGIN_MAX = 10  # percent: beyond it, "they differ by less" says little
-KEPT = (
-    *("--catalog", "-c", "--connections", "--load-threads"),
-    *("--server-host", "--load-host", "--server-address"),
-)
+KEPT = ("--catalog", "-c", "--connections", "--load-threads")
 FLAGS = ("--close", "--asleep")
 
 
@@ -177,9 +175,13 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
 
 def _more(view: RunView, time_s: float, source: Source) -> NextStep:
     minutes = math.ceil(time_s / MINUTE_S)
-    catalog = shlex.join(kept_options(view.command, ("--catalog",)))
     command = f"deadheat resume {source.argument} --more {minutes}m"
-    return NextStep(" ".join(filter(None, (command, catalog))), minutes)
+    return NextStep(" ".join(filter(None, (command, shlex.join(_where(view))))), minutes)
+
+
+def _where(view: RunView) -> list[str]:
+    """The options of the run that say of what catalog its servers are, and where they run."""
+    return [*kept_options(view.command, ("--catalog",)), *place_options(view.command)]
 
 
 def can_extend(view: RunView, source: Source) -> bool:
@@ -202,12 +204,13 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
         end = view.command.index("--") if "--" in view.command else len(view.command)
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
-    kept = kept_options(view.command, KEPT, FLAGS)
+    kept = [*kept_options(view.command, KEPT, FLAGS), *place_options(view.command)]
     name, transport = parts_of(view.workload)
     what = ["--workload", name] if "--workload" in " ".join(view.command) else []
     if transport != HTTP:
         what += ["--transport", transport]
-        what += kept_options(view.command, ("--streams",)) if transport in HTTP2 else []
+        streams = view.protocol.only(view.workload).streams
+        what += kept_options(view.command, ("--streams",)) if streams > 1 else []
         what += kept_options(view.command, ("--tls-key",)) if transport in OVER_TLS else []
     return shlex.join(["deadheat", "run", *servers, *what, *kept, *options])
 
@@ -216,7 +219,7 @@ def settled_anew(view: RunView, names: Sequence[str]) -> str:
     """A new run of these servers at their default settings, until their order is settled."""
     chosen = [contender for contender in view.contenders if contender.name in names]
     servers = dict.fromkeys(contender.server for contender in chosen)
-    return shlex.join(["deadheat", "run", *servers, *kept_options(view.command, ("--catalog",))])
+    return shlex.join(["deadheat", "run", *servers, *_where(view)])
 
 
 def _without(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
