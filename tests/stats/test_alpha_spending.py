@@ -129,7 +129,9 @@ def extended(rates: Floats) -> Iterator[Ranking]:
             for pair in last.pairs
             if pair.verdict is not Verdict.UNDECIDED
         }
-        needed = last.effort.extra_invocations if last.effort else 1
+        needed = max(
+            (pair.effort.extra_invocations for pair in last.neighbors if pair.effort), default=1
+        )
         done, number = min(done + max(needed, 1), len(rates)), number + 1
         share = LOOKS.extension_share(number)
         last = rank(rates[:done], NAMES[: rates.shape[2]], share=share, decided=decided)
