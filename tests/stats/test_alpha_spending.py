@@ -68,7 +68,7 @@ def test_end_of_budget_is_a_look() -> None:
 def test_level_as_text() -> None:
     level = ErrorLevel(0.95, comparisons=28, share=0.3)
     assert level.alpha == pytest.approx(0.05 * 0.3 / 28)
-    assert str(level) == "95 % jointly over 28 pairs, this look spends 30.0 % of the error"
+    assert str(level) == "95 % jointly over 28 pairs, spending 30.0 % of the error"
     assert str(ErrorLevel()) == "95 %"
 
 

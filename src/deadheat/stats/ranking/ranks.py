@@ -6,6 +6,7 @@ over all pairs, not only over neighbors. One family also keeps the table consist
 follows from its interval, and each rank from the verdicts.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -323,6 +324,12 @@ def without_interval(ranking: Ranking) -> frozenset[str]:
     if len(named) + 1 >= len(ranking.rows) > 1:  # one alone has no interval either
         named = {row.name for row in ranking.rows}
     return frozenset(named)
+
+
+def share_left(ranking: Ranking, apart: Collection[str]) -> float:
+    """The share of a ranking's error that the pairs of the others have, without those `apart`."""
+    count = len(ranking.rows)
+    return math.comb(count - len(apart), 2) / math.comb(count, 2)
 
 
 def dead_heats(ranking: Ranking) -> tuple[tuple[str, ...], ...]:
