@@ -194,7 +194,8 @@ def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) 
         if len(pairs) == 1:
             return remaining(view, analysis, pairs[0]).text
         time = time_text(reasonable_s(view))
-        return f"{len(close)} of the undecided pairs are too close to settle in {time}"
+        are = "is" if len(close) == 1 else "are"
+        return f"{len(close)} of the undecided pairs {are} too close to settle in {time}"
     efforts = [pair.effort for pair in pairs if pair.effort is not None]
     if len(efforts) < len(pairs):
         return f"too few common blocks to estimate what would decide {what}"
