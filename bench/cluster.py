@@ -201,7 +201,8 @@ def width(
         variance = own[:, None] + own
         both = np.sqrt(own_degrees[:, None] * own_degrees)
         np.fill_diagonal(variance, 0.0)
-        runs.append(HostPairRun(pair, who, rate, variance, both))
+        none = np.zeros((2, len(who)))
+        runs.append(HostPairRun(pair, who, rate, variance, both, *none))
     fit = fit_host_pairs(runs, everywhere + pairs, pairs)
     assert fit is not None
     half = _half(fit.contenders.variance, fit.contenders.degrees_of_freedom)

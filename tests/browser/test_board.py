@@ -30,6 +30,7 @@ CHECKS = (
     "fits_a_phone_and_paper",
     "sorts_filters_and_keeps_choices_in_the_link",
     "opens_a_cell_by_mouse_and_keyboard",
+    "bug_half_the_rate_was_slower_by_100_percent",
     "follows_the_slider_and_the_mix",
     "shows_changes_that_intervals_support",
     "is_a_sorted_table_without_a_script",

@@ -36,6 +36,7 @@ CHECKS = (
     "works_by_keyboard",
     "compares_in_charts",
     "redraws_only_what_changed",
+    "bug_servers_without_a_rate_left_the_page_as_text",
     "shows_defects_and_published_figures_of_a_replay",
     "labels_lines_and_shows_recovery_of_a_decay",
     "opens_panels",

@@ -14,7 +14,14 @@ import pytest
 
 from deadheat import numbers, report
 from deadheat.numbers import is_known
-from deadheat.report.findings.analysis import Analysis, AtLeast, Standing, analyze, at_least
+from deadheat.report.findings.analysis import (
+    Analysis,
+    AtLeast,
+    Standing,
+    analyze,
+    at_least,
+    ranking_at,
+)
 from deadheat.report.findings.conclusion import answer, conclusions, difference
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
@@ -143,6 +150,17 @@ def test_a_client_limited_rate_is_a_lower_bound(tmp_path: Path) -> None:
     (bound,) = bounds_of(tmp_path, 15000, BUSY)
     assert (bound.contender.name, bound.beaten) == ("fast", ("middle", "slow"))
     assert 1 < bound.ratio_low < 15000 / 9000
+
+
+def test_bug_lower_bounds_spent_the_error_beside_the_ranks(run: MadeRun) -> None:
+    """Ranks and bounds each spent 5 %; the pairs of both now share it."""
+    run.race({"fast": 15000, "middle": 9000, "slow": 3000}, gates_of={"fast": BUSY})
+    view = load_view(run.store, run.end())
+    ranking, every = analyze(view).main.ranking, ranking_at(view, 100, with_limited=True)
+    assert ranking is not None
+    assert every is not None
+    assert (len(ranking.pairs), len(every.pairs)) == (1, 3)
+    assert ranking.level.alpha == pytest.approx(every.level.alpha)
 
 
 def test_a_bound_beats_no_faster_contender(tmp_path: Path) -> None:

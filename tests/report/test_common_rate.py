@@ -13,6 +13,7 @@ import pytest
 
 from deadheat.campaign.past import COMMON_RATE
 from deadheat.report import load_view, write
+from deadheat.report.findings import common_rate
 from deadheat.report.findings.common_rate import rate_levels
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.ranks import rank
@@ -85,6 +86,25 @@ def test_a_p99_of_too_few_requests_is_not_ranked(tmp_path: Path) -> None:
     run = raced(tmp_path, requests=1200)
     low, _ = rate_levels(load_view(run.store, run.run_id))
     assert {each.reason for each in low.wait} == {"a p99 needs 10,000 requests, and it has 7,200"}
+
+
+def test_bug_a_ranking_without_a_server_spent_the_error_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The intervals of the others became narrower because one had none."""
+    run = raced(tmp_path)
+    view = load_view(run.store, run.run_id)
+    whole = rate_levels(view)[0].rankings["cost"]
+    monkeypatch.setattr(
+        common_rate,
+        "without_interval",
+        lambda ranking: frozenset({"late"} & {row.name for row in ranking.rows}),
+    )
+    others = rate_levels(view)[0].rankings["cost"]
+    assert whole is not None
+    assert others is not None
+    assert [row.name for row in others.rows] == ["cheap", "dear"]
+    assert others.level.alpha == pytest.approx(whole.level.alpha)
 
 
 @pytest.mark.parametrize("format_name", ["terminal", "md"])

@@ -39,6 +39,16 @@ def test_names_a_single_leader_with_its_lead(run: MadeRun) -> None:
     )
 
 
+def test_bug_the_fastest_was_named_below_one_that_the_client_limited(run: MadeRun) -> None:
+    """`middle is fastest` stood above `KNOWN fast > middle`."""
+    busy = {"fast": failed("client_cpu", 0.93)}
+    run.race({"fast": 15_000, "middle": 9000, "slow": 3000}, gates_of=busy)
+    run.end()
+    limited, rest = answer_and_trust(run)[0].split("; of the others, ")
+    assert limited == "fast is faster than middle: the client limited its rate"
+    assert rest.startswith("middle is fastest: ")
+
+
 def test_the_answer_and_the_table_name_the_same_dead_heat() -> None:
     """Regression: the answer counted 8 in a dead heat for the lead, and the table braced 6."""
     bundle = Path(__file__).parents[2] / "docs" / "results" / "workloads.deadheat"

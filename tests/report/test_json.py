@@ -53,6 +53,31 @@ def test_the_schema_in_docs_matches_the_code() -> None:
     )
 
 
+def test_bug_a_server_left_out_of_one_workload_took_no_part_in_any(tmp_path: Path) -> None:
+    """And one that was left out of a later one had no reason anywhere."""
+    names = ["hello", "json"]
+    protocol = {**SETTLE, "workloads": [{"name": name} for name in names]}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    manifest = {"language": "Go", "framework": "f", "kind": "server", "workloads": names}
+    left_out = {"first": "hello", "later": "json"}
+    for name, workload in left_out.items():
+        run.contender(name, manifest=manifest)
+        run.start(name, behavior={"workload_faults": {workload: "the answers differ"}})
+    run.race({"a": 9000, "b": 6000, "later": 3000}, workload="hello")
+    run.race({"a": 9000, "b": 6000, "first": 3000}, workload="json")
+    run.end()
+    read = document(run)
+    assert {each["fault"] for each in read["contenders"]} == {None}
+    reasons = {
+        (standing["name"], level["workload"]): standing["reason"]
+        for level in read["levels"]
+        for standing in level["standings"]
+    }
+    for name, workload in left_out.items():
+        assert reasons.pop((name, workload)) == f"{name} is left out: the answers differ"
+    assert {*reasons.values()} == {None}
+
+
 def test_a_document_has_every_level_trial_and_verdict(run: MadeRun) -> None:
     read = document(run)
     assert read["schema"] == SCHEMA

@@ -244,6 +244,21 @@ def test_unknown_paths_are_404(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
+def test_bug_links_of_the_served_board_led_to_no_page(client: TestClient, run: MadeRun) -> None:
+    """Those of a server without a valid trial, and those to a workload of a server."""
+    other = MadeRun(run.store)
+    other.race({"alpha": 9000}, blocks=4)
+    other.contender("broken")
+    other.trial("broken", 5.0, gates=failed())
+    other.end()
+    links = re.findall(r'href="(servers/[^"#]*)#(w-[^"]*)"', client.get("/").text)
+    assert {anchor for _, anchor in links} == {"w-hello"}
+    pages = {file: client.get(f"/{file}") for file, _ in links}
+    assert {page.status_code for page in pages.values()} == {200}
+    assert 'id="w-hello"' in pages["servers/alpha.html"].text
+    assert "No stored run has a valid trial of it." in pages["servers/broken.html"].text
+
+
 def test_rejects_a_foreign_host_name(client: TestClient) -> None:
     page = "/assets/live.js"
     assert client.get(page, headers={"host": "evil.example"}).status_code == 400

@@ -5,6 +5,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -259,8 +260,24 @@ def test_an_older_edition_gives_changes(tmp_path: Path) -> None:
     folder = tmp_path / "board"
     words = (new.run_id, "--before", old.run_id, "-o", str(folder))
     assert board_of(old, *words).exit_code == 0
-    page = (folder / "index.html").read_text("utf-8")
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    data = data_of(folder)
     changes = dict(zip((s[0] for s in data["servers"]), data["before"][0][1][0], strict=True))
     assert changes["c"][1] > 1.5, "it doubled"
     assert changes["a"][0] < 1, "beside the others, which became faster"
+
+
+def data_of(folder: Path) -> Any:
+    """What the script of a board reads."""
+    page = (folder / "index.html").read_text("utf-8")
+    return json.loads(page.split('id="data">')[1].split("</script>")[0])
+
+
+def test_bug_an_older_edition_of_runs_of_the_board_was_left_out(tmp_path: Path) -> None:
+    """Without RUNS, a board is of all runs, and those of `--before` are among them."""
+    old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
+    sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
+    sliced_race(MadeRun(old.store, protocol=SLICED), {"a": 9000, "b": 6000, "c": 8000})
+    folder = tmp_path / "board"
+    assert board_of(old, "--before", old.run_id, "-o", str(folder)).exit_code == 0
+    ((_, (changes,)),) = data_of(folder)["before"]
+    assert len(changes) == 3

@@ -22,7 +22,7 @@ from deadheat.serve.edition_findings import outdated, separates_text
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.top_picture import draw_top
 from deadheat.store import Store, read_run
-from tests.report.made import MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, made_run
 from tests.report.sliced import SLICED, sliced_race
 from tests.report.test_common_rate import raced as raced_at_rates
 
@@ -98,6 +98,49 @@ def test_bug_a_server_with_few_starts_was_said_to_be_in_a_run_without_a_link(
     joined = edition(first, second)
     assert {*shares(joined)} == {"a", "b", "c", SHARED}
     assert joined.levels[0].reasons == {"d": TOO_FEW_STARTS}
+
+
+def test_bug_a_board_without_some_servers_spent_the_error_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [raced(new(store), {"a": 9000, name: 6000}) for name in "bc"]
+    whole = edition(*parts).levels[0].ranking
+    monkeypatch.setattr(edition_module, "without_interval", lambda _: frozenset({"c"}))
+    others = edition(*parts).levels[0].ranking
+    assert whole is not None
+    assert others is not None
+    assert (len(whole.rows), len(others.rows)) == (4, 3)
+    assert others.level.alpha == pytest.approx(whole.level.alpha)
+
+
+def test_bug_a_joined_board_ranked_servers_without_any_interval(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each cell said 1-126, and the picture NaN."""
+    parts = [raced(new(store), {"a": 9000, name: 6000}) for name in "bc"]
+    monkeypatch.setattr(
+        edition_module,
+        "without_interval",
+        lambda ranking: frozenset(row.name for row in ranking.rows),
+    )
+    joined = edition(*parts)
+    (level,) = joined.levels
+    assert level.ranking is None
+    assert level.reasons == dict.fromkeys(["a", "b", "c", SHARED], TOO_FEW_STARTS)
+    assert draw_top(joined) is None
+    assert index_page(joined, []).count('class="heat none"') == 4
+    assert "not ranked" in badge(joined, "a")
+
+
+def test_bug_a_server_counted_once_a_run_in_the_choice_of_the_level(store: Store) -> None:
+    """The level with the most servers is shown, not that with the most cells of runs."""
+    parts = []
+    for connections, names in ((10, "abc"), (100, "ab"), (100, "ab")):
+        run = MadeRun(store, protocol={**SETTLE, "connections": [connections]})
+        run.race(dict.fromkeys(names, 9000), levels=(connections,), blocks=4)
+        parts.append(part(store, run.end()))
+    (level,) = edition(*parts).levels
+    assert level.level.connections == 10
 
 
 def build(store: Store, key: str) -> int:

@@ -104,14 +104,12 @@ def _slice_races() -> Iterator[tuple[str, SliceArrays]]:
 
 def _slice_models() -> Iterator[Case]:
     for name, slices in _slice_races():
-        for fewest_instances in (1, 2):
-            fit = fit_slices(slices, fewest_instances)
-            ranking = rank_from_model(fit, NAMES)
-            yield (
-                f"slice model: {name}, {fewest_instances} instances",
-                {**_ranking_decisions(ranking), "unranked": ranking.unranked},
-                [*_ranking_figures(ranking), fit.state_intensity],
-            )
+        ranking = rank_from_model(fit_slices(slices), NAMES)
+        yield (
+            f"slice model: {name}",
+            {**_ranking_decisions(ranking), "unranked": ranking.unranked},
+            _ranking_figures(ranking),
+        )
 
 
 def _ranking_decisions(ranking: Ranking) -> Any:

@@ -68,7 +68,7 @@ def test_end_of_budget_is_a_look() -> None:
 def test_level_as_text() -> None:
     level = ErrorLevel(0.95, comparisons=28, share=0.3)
     assert level.alpha == pytest.approx(0.05 * 0.3 / 28)
-    assert str(level) == "95 % jointly over 28 pairs, this look spends 30.0 % of the error"
+    assert str(level) == "95 % jointly over 28 pairs, spending 30.0 % of the error"
     assert str(ErrorLevel()) == "95 %"
 
 
@@ -129,7 +129,9 @@ def extended(rates: Floats) -> Iterator[Ranking]:
             for pair in last.pairs
             if pair.verdict is not Verdict.UNDECIDED
         }
-        needed = last.effort.extra_invocations if last.effort else 1
+        needed = max(
+            (pair.effort.extra_invocations for pair in last.neighbors if pair.effort), default=1
+        )
         done, number = min(done + max(needed, 1), len(rates)), number + 1
         share = LOOKS.extension_share(number)
         last = rank(rates[:done], NAMES[: rates.shape[2]], share=share, decided=decided)

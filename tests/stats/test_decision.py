@@ -127,6 +127,21 @@ def test_an_outlook_predicts_the_detectable_effect_of_a_longer_race() -> None:
     assert math.expm1(outlook.detectable(needed.extra_blocks - 1)) > 0.03
 
 
+def test_bug_more_time_seemed_to_decide_what_slices_disagree_on() -> None:
+    """OPEN named a time, although no time narrows an interval below the disagreement."""
+    before = ratios(0.02, slice_variance=0.005, start_variance=0.0)
+    fits = replace(before.fits, disagreement=np.full((2, 2), 0.05))
+    apart = replace(before, fits=fits)
+    outlook = outlook_of(apart, 0, 1)
+    assert outlook is not None
+    assert outlook.half_width(0) == pytest.approx(apart.half_width[0, 1])
+    assert outlook.half_width(MOST_BLOCKS) == pytest.approx(0.05, rel=0.01)
+    assert outlook.detectable(MOST_BLOCKS) == pytest.approx(0.05, rel=0.01)
+    needed = effort(apart, 0, 1, margin=0.03)
+    assert needed is not None
+    assert needed.extra_blocks == MOST_BLOCKS
+
+
 def test_effort_decides_most_races() -> None:
     """Most races that are extended by the effort reach a verdict."""
     generator = np.random.default_rng(42)

@@ -26,21 +26,11 @@ def fit() -> ModelFit:
 
 
 def test_unlike_instances_ask_for_another_instance(fit: ModelFit) -> None:
-    value = contribution(fit, 0, CHEAP)
-    assert value.between > value.within
-    assert value.action is Action.INSTANCE
+    assert contribution(fit, 0, CHEAP).action is Action.INSTANCE
 
 
 def test_noisy_slices_of_like_instances_ask_for_slices(fit: ModelFit) -> None:
-    noisy, unlike = contribution(fit, 1, DEAR), contribution(fit, 0, DEAR)
-    assert noisy.action is Action.SLICES
-    assert noisy.within / noisy.between > 5 * unlike.within / unlike.between
-
-
-def test_the_two_parts_make_up_the_variance_of_a_pair(fit: ModelFit) -> None:
-    first, second = contribution(fit, 0, CHEAP), contribution(fit, 2, CHEAP)
-    total = first.between + first.within + second.between + second.within
-    assert total == pytest.approx(fit.estimate.variance[0, 2], rel=0.1)
+    assert contribution(fit, 1, DEAR).action is Action.SLICES
 
 
 def test_a_cheap_instance_gains_more_per_second_than_a_dear_one(fit: ModelFit) -> None:
@@ -54,6 +44,4 @@ def test_few_degrees_of_freedom_ask_for_an_instance_though_instances_are_alike()
     generator = np.random.default_rng(43)
     few = fit_slices(race(generator, Field.copies(2), Schedule(120, 4), QUIET))
     alike = replace(few, estimate=replace(few.estimate, instance_variance=np.zeros(2)))
-    value = contribution(alike, 0, CHEAP)
-    assert value.between == 0
-    assert value.action is Action.INSTANCE
+    assert contribution(alike, 0, CHEAP).action is Action.INSTANCE

@@ -45,7 +45,6 @@ def warm(
     rule: Rule,
     earlier: Earlier | None = None,
     compiler_busy_s: Floats | None = None,
-    control_rate: Floats | None = None,
 ) -> tuple[int, Reading]:
     """The number of windows after which the rule stops, and its reading."""
     for windows in range(1, len(requests) + 1):
@@ -53,7 +52,6 @@ def warm(
             list(requests[:windows]),
             WINDOW_S,
             None if compiler_busy_s is None else list(compiler_busy_s[:windows]),
-            None if control_rate is None else list(control_rate[:windows]),
         )
         reading = read(seen, rule, earlier)
         if reading.verdict is not WarmVerdict.GO_ON:
@@ -269,15 +267,6 @@ def test_later_instance_without_a_compiler_may_not_drift() -> None:
     assert windows > 40
 
 
-def test_control_takes_the_machine_out_of_the_rate() -> None:
-    machine = np.where(np.arange(100) < 10, 1.0, 0.5)
-    requests = noisy(50_000 * machine)
-    _, corrected = warm(requests, NATIVE, control_rate=200_000 * machine)
-    windows, plain = warm(requests, NATIVE)
-    assert (corrected.steady, corrected.kind) == (True, "flat")
-    assert windows > 12 or plain.verdict is WarmVerdict.UNSTEADY
-
-
 def test_server_without_a_right_answer_or_that_falls_silent_is_unsteady() -> None:
     windows, reading = warm(np.zeros(100), NATIVE)
     assert (windows, reading.verdict) == (100, WarmVerdict.UNSTEADY)
@@ -297,8 +286,6 @@ def test_no_window_is_no_verdict_and_impossible_ones_are_rejected() -> None:
         Windows.of([-1.0], 0.1)
     with pytest.raises(ValueError, match="1 readings for 2 windows"):
         Windows.of([1.0, 2.0], 0.1, [0.1])
-    with pytest.raises(ValueError, match="control"):
-        Windows.of([1.0], 0.1, control_rate=[0.0])
 
 
 def test_drift_agrees_with_scipy() -> None:

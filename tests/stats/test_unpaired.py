@@ -1,6 +1,7 @@
 """Changes between runs, compared with scipy; and changes beside the others."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,6 +145,17 @@ def test_equal_races_seldom_differ() -> None:
         changes = relative_changes(raced(generator), raced(generator), EVERYONE, 0.05 / 5)
         false_alarms += any(change.known for change in changes)
     assert false_alarms / pairs <= binomial_limit(0.05, pairs)
+
+
+def test_bug_a_change_between_races_lost_what_their_slices_disagree_on() -> None:
+    """A server that pauses had a change with an interval of 1 %, and of 22 % in either race."""
+    first, second = (raced(np.random.default_rng(seed)) for seed in (1, 2))
+    disagreement = np.zeros((5, 5))
+    disagreement[0, 1:] = disagreement[1:, 0] = 0.2
+    pausing = replace(second, disagreement=disagreement)
+    plain, wider = (relative_changes(first, each, EVERYONE, 0.01) for each in (second, pausing))
+    more = [math.log(b.high / a.high) for a, b in zip(plain, wider, strict=True)]
+    assert more == pytest.approx([0.2, 0.05, 0.05, 0.05, 0.05])
 
 
 def test_the_variance_of_a_contrast_follows_from_the_pairs() -> None:

@@ -1,11 +1,10 @@
 // The conclusions, the failed checks, the machines, and the method.
 
-import { h, scrolling, section, table } from "./dom.js";
+import { h, more, scrolling, section, table } from "./dom.js";
 import { count, percent, shell } from "./numbers.js";
 
 /**
  * @import { CalibrationPart, Report, StatementPart } from "../build/document"
- * @import { Child } from "./dom.js"
  */
 
 /**
@@ -159,12 +158,4 @@ function* leaves(value, path = []) {
       Array.isArray(value) ? value.join(", ") : String(value),
     ];
   }
-}
-
-/**
- * @param {string} title
- * @param {...Child} children
- */
-function more(title, ...children) {
-  return h("details", { class: "more" }, h("summary", {}, title), children);
 }

@@ -90,7 +90,6 @@ function order() {
       label: "requests/s",
       title: "In brackets: no trial was valid, so it is not ranked.",
       sort: (row) => row.rate,
-      fastFirst: true,
       cell: (row) =>
         row.cell?.doubtful && row.rate !== null
           ? `(${numbers.rate(row.rate)})`
@@ -102,7 +101,6 @@ function order() {
       label: "% of the\nfastest",
       title: "Ratio of the rates within blocks, with its confidence interval.",
       sort: (row) => row.standing.ratio_to_leader?.ratio ?? null,
-      fastFirst: true,
       cell: (row) => numbers.ofLeader(row.standing.ratio_to_leader, row.ranked),
       className: "ratio",
     },
@@ -165,17 +163,18 @@ const TITLES = {
   firstByte: "From sending a request to the first byte of its response.",
 };
 
+/** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell) => Column} */
+const column = (key, label, title, sort, cell) => ({
+  key,
+  label,
+  title,
+  sort,
+  cell,
+  number: true,
+});
+
 /** @returns {Column[]} */
 function cost() {
-  /** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell) => Column} */
-  const column = (key, label, title, sort, cell) => ({
-    key,
-    label,
-    title,
-    sort,
-    cell,
-    number: true,
-  });
   return [
     column(
       "cpu",
@@ -227,15 +226,6 @@ function thenAndNow(comparison, connections) {
     const rate = then(row)?.rate_per_s;
     return rate && row.rate ? row.rate / rate : null;
   };
-  /** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell) => Column} */
-  const column = (key, label, title, sort, cell) => ({
-    key,
-    label,
-    title,
-    sort,
-    cell,
-    number: true,
-  });
   return [
     column(
       "then",

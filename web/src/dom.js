@@ -98,6 +98,15 @@ export function scrolling(label, ...children) {
 }
 
 /**
+ * What a reader opens by its title.
+ * @param {string} title
+ * @param {...Child} children
+ */
+export function more(title, ...children) {
+  return h("details", { class: "more" }, h("summary", {}, title), children);
+}
+
+/**
  * A section of the page with its heading.
  * @param {string} id
  * @param {string} title

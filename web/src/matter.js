@@ -11,7 +11,6 @@ import { spread, usesCpuTime } from "./standing.js";
 
 const MOST_US = 100_000;
 const STEPS = 500;
-const CLOSE = 0.03;
 
 /**
  * @param {number} own_us
@@ -48,7 +47,7 @@ export function slider(own_us, onChange) {
  * @param {Row[]} rows
  * @param {Entry[]} entries
  * @param {number} own_us
- * @param {number | null} margin
+ * @param {string} margin as text
  */
 export function meaning(rows, entries, own_us, margin) {
   if (!own_us)
@@ -60,7 +59,7 @@ export function meaning(rows, entries, own_us, margin) {
   return [
     "With ",
     h("strong", {}, span(own_us)),
-    ` of your own, ${close} of ${compared} servers ${close === 1 ? "is" : "are"} within ${percent(margin ?? CLOSE).replace(".0 ", " ")} of the best; the slowest, `,
+    ` of your own, ${close} of ${compared} servers ${close === 1 ? "is" : "are"} within ${margin} of the best; the slowest, `,
     h("span", { dir: "auto" }, short(slowest.row.name)),
     ", gets through ",
     h("strong", {}, percent(slowest.ratio.ratio)),

@@ -10,7 +10,7 @@ import * as numbers from "./numbers.js";
 import { rowsAt } from "./rows.js";
 
 /**
- * @import { ContenderPart, Report } from "../build/document"
+ * @import { ContenderPart, Report, TrialPart } from "../build/document"
  * @import { Percents } from "./labels.js"
  * @import { ColorOf } from "./language.js"
  * @import { Row } from "./rows.js"
@@ -88,7 +88,7 @@ function charts(report, connections, rows) {
       report,
       rows.map((row, place) => courseOf(row.contender, place)),
     ),
-    blocks(rows, colorOf),
+    blocks(report, rows, colorOf),
     race("The controls over the race", report, controls.map(courseOf)),
     ...levels(report, rows, colorOf),
   ].filter((chart) => chart !== null);
@@ -140,13 +140,23 @@ function race(caption, report, series) {
 }
 
 /**
+ * The block of a trial. In a race in slices, the starts of each server have numbers of their own.
+ * @param {Report} report
+ * @returns {(trial: TrialPart) => string}
+ */
+export const blockOf =
+  ({ run }) =>
+  ({ invocation, heat, block }) =>
+    run.protocol.kind === "slices" ? `${block}` : `${invocation}/${heat}/${block}`;
+
+/**
  * The ratio to the leader in each block where both have a valid trial.
+ * @param {Report} report
  * @param {Row[]} rows
  * @param {ColorOf} colorOf
  */
-function blocks(rows, colorOf) {
-  const key = (/** @type {Row["trials"][number]} */ { invocation, block }) =>
-    `${invocation}/${block}`;
+function blocks(report, rows, colorOf) {
+  const key = blockOf(report);
   const leader = rows.find((row) => row.standing.ratio_to_leader?.ratio === 1);
   if (!leader) return null;
   const valid = leader.trials.filter((trial) => trial.valid && trial.rate_per_s);

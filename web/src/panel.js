@@ -1,7 +1,7 @@
 // The panel of one contender: the evidence behind its row.
 
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
-import { h, link, scrolling, table } from "./dom.js";
+import { h, link, more, scrolling, table } from "./dom.js";
 import { keep, place } from "./keep.js";
 import { curveColors } from "./language.js";
 import { latencyFigure } from "./latency.js";
@@ -10,7 +10,6 @@ import { panelId, sum } from "./rows.js";
 
 /**
  * @import { CellPart, ContenderPart, FailedGate, LatencyPart, Report, StandingPart, TrialPart } from "../build/document"
- * @import { Child } from "./dom.js"
  */
 
 /**
@@ -408,12 +407,4 @@ function output(contender) {
         more(title, h("pre", { tabindex: "0", role: "region", "aria-label": title }, text)),
       ),
   );
-}
-
-/**
- * @param {string} title
- * @param {...Child} children
- */
-function more(title, ...children) {
-  return h("details", { class: "more" }, h("summary", {}, title), children);
 }

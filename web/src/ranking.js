@@ -33,6 +33,7 @@ import { rankingTable, sort } from "./table.js";
  */
 
 const ANY = "";
+const MARGIN = 0.03; // where the run has none
 
 /**
  * The choice before the reader changes something.
@@ -95,7 +96,6 @@ export function ranking(first, chosen, onLevel, onRows, onChoice) {
   const colors = languageColors(report);
   const levelNow = () =>
     report.levels.find(({ connections }) => connections === chosen.connections);
-  const marginNow = () => levelNow()?.margin ?? null;
   const status = h("p", { class: "status", role: "status" });
   const said = h("p", { class: "said", "aria-live": "polite" });
   const chart = h("div", { class: "chart-holder" });
@@ -103,10 +103,10 @@ export function ranking(first, chosen, onLevel, onRows, onChoice) {
   const kept = () => rows.filter((row) => passes(row, chosen));
   const drawChart = () => {
     const work = chosen.own_us > 0;
-    const margin = marginNow();
+    const margin = levelNow()?.margin ?? MARGIN;
+    const close = percent(margin).replace(".0 ", " ");
     const entries = work ? withWork(rows, chosen.own_us, margin) : measured(rows);
-    said.replaceChildren(...meaning(rows, entries, chosen.own_us, margin));
-    const close = percent(margin ?? 0.03).replace(".0 ", " ");
+    said.replaceChildren(...meaning(rows, entries, chosen.own_us, close));
     const band = (/** @type {number} */ number) =>
       work ? `${number} servers within ${close} of the best` : `dead heat of ${number}`;
     const shown = entries.filter(({ row }) => passes(row, chosen));

@@ -35,6 +35,8 @@ export function scaling(report, connections) {
         );
         const most = Math.max(...points.map((point) => point.workers));
         const first = points[0];
+        const text = curve.text.map((sentence) => h("p", { dir: "auto" }, sentence));
+        if (!first) return text;
         const gain = (/** @type {Point} */ point) =>
           point.ratio_to_fewest ?? {
             ratio: point.rate_per_s / first.rate_per_s,
@@ -95,7 +97,7 @@ export function scaling(report, connections) {
               numbers.microseconds(point.server_cpu_us_per_request),
             ]),
           ),
-          curve.text.map((sentence) => h("p", { dir: "auto" }, sentence)),
+          text,
         ];
       }),
     ),

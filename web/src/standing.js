@@ -16,8 +16,6 @@ import { last } from "./rows.js";
  * @property {number | null} band equal for adjacent rows of one band
  */
 
-const CLOSE = 0.03; // where the run has no margin
-
 /**
  * The rows as measured. A band is a dead heat.
  * @param {Row[]} rows
@@ -40,7 +38,7 @@ export function measured(rows) {
  * ranked rows within the margin of the best. Rows without a rank come last.
  * @param {Row[]} rows
  * @param {number} own_us
- * @param {number | null} margin
+ * @param {number} margin
  * @returns {Entry[]}
  */
 export function withWork(rows, own_us, margin) {
@@ -66,9 +64,9 @@ export function withWork(rows, own_us, margin) {
 
 /**
  * @param {Entry} entry
- * @param {number | null} margin
+ * @param {number} margin
  */
-const isClose = ({ ratio }, margin) => (ratio?.ratio ?? 0) >= 1 - (margin ?? CLOSE);
+const isClose = ({ ratio }, margin) => (ratio?.ratio ?? 0) >= 1 - margin;
 
 /**
  * The ratio with own work. An interval of the rate's ratio is one of the time per request.

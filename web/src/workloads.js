@@ -1,6 +1,6 @@
 // A run of several workloads: the choice of one, and the servers over all of them.
 
-import { h, scrolling, table } from "./dom.js";
+import { h, more, scrolling, table } from "./dom.js";
 import { curveColors } from "./language.js";
 import { grouped, microseconds, NONE, ofLeader } from "./numbers.js";
 
@@ -34,6 +34,7 @@ export function onWorkload(report, workload) {
     everyone: report.contenders,
     contenders,
     levels: report.levels.filter(here),
+    rates: report.rates.filter(here),
     cautions: report.cautions.filter(here),
     handshakes: report.handshakes.filter(here),
     conclusions: report.conclusions.filter(here),
@@ -104,10 +105,8 @@ export function profile(report) {
       scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
     ),
     ...costs(report.profile),
-    h(
-      "details",
-      { class: "more" },
-      h("summary", {}, `How well ${workloads[0]} predicts the other workloads`),
+    more(
+      `How well ${workloads[0]} predicts the other workloads`,
       h(
         "ul",
         {},

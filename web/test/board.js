@@ -144,6 +144,14 @@ const checks = {
     assert.match((await page.textContent("dialog")) ?? "", /not raced on|No rank/);
   },
 
+  async bug_half_the_rate_was_slower_by_100_percent(visit) {
+    const { page } = await visit(rebuilt);
+    await page.click("tbody tr:nth-child(2) td.heat a");
+    const text = (await page.textContent("dialog")) ?? "";
+    assert.match(text, /a \(above\) is faster by (49|5[01])\.\d %/);
+    assert.match(text, /this one is faster than c \(below\) by (99|10[01])\.\d %/);
+  },
+
   async follows_the_slider_and_the_mix(visit) {
     const { page } = await visit(made);
     const last = "tbody tr:nth-child(20) td.heat b";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { curveColors, languageColors } from "../src/language.js";
-import { around, raceUnit } from "../src/overview.js";
+import { around, blockOf, raceUnit } from "../src/overview.js";
+import { onWorkload } from "../src/workloads.js";
 
 /** @param {(string | null)[]} languages */
 const report = (...languages) =>
@@ -38,4 +39,23 @@ test("a language keeps its color on each workload", () => {
   const whole = report("Go", "Java", "Rust");
   const part = { ...report("Go", "Rust"), everyone: whole.contenders };
   assert.deepEqual(languageColors(part), languageColors(whole));
+});
+
+test("bug: blocks of a race in slices vanished, because each server numbers its starts", () => {
+  /** @type {(kind: string, invocation: number, heat?: number) => string} */
+  const block = (kind, invocation, heat = 1) =>
+    blockOf(/** @type {any} */ ({ run: { protocol: { kind } } }))(
+      /** @type {any} */ ({ invocation, heat, block: 5 }),
+    );
+  assert.equal(block("slices", 1), block("slices", 2));
+  assert.notEqual(block("trials", 1), block("trials", 2));
+  assert.notEqual(block("trials", 1, 1), block("trials", 1, 2));
+});
+
+test("bug: a workload showed the common rates of all", () => {
+  const workloads = ["hello", "json"];
+  const rates = workloads.map((workload) => ({ workload }));
+  const none = { levels: [], cautions: [], handshakes: [], conclusions: [] };
+  const whole = /** @type {any} */ ({ ...report(), ...none, run: { workloads }, rates });
+  assert.deepEqual(onWorkload(whole, "json").rates, [{ workload: "json" }]);
 });

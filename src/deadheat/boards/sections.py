@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from deadheat import numbers
 from deadheat.audit.page import Page, Section
 from deadheat.boards.readings import BoardFacts, BoardFinding, Figure, Readings
-from deadheat.boards.words import CHECKS, DOES_WELL, same_of, share, title_of
+from deadheat.boards.words import CHECKS, DOES_WELL, same_of, share, tau, title_of
 from deadheat.report.formats.tables import Column
 
 NUMBER = re.compile(r"[-0-9.,]+( %| of [0-9,]+| \[.*\])?$|–$")
@@ -259,7 +259,7 @@ def _beside(board: BoardFacts, findings: Sequence[BoardFinding]) -> Iterator[Sec
     cells = (
         ("profile", [finding.profile for finding in findings]),
         ("servers", [str(finding.values["shared"]) for finding in findings]),
-        ("tau-b", [_tau(finding) for finding in findings]),
+        ("tau-b", [tau(finding) for finding in findings]),
         (
             "opposite",
             [f"{finding.values['opposite']} of {finding.judged:,}" for finding in findings],
@@ -297,11 +297,6 @@ def _with_ends(row: Mapping[str, Figure], key: str, factor: float) -> str:
     if numbers.NONE in ends or row[f"{key}_low"] == row[f"{key}_high"]:
         return middle
     return f"{middle} [{ends[0]}, {ends[1]}]"
-
-
-def _tau(finding: BoardFinding) -> str:
-    tau, low, high = (finding.number(f"tau_{end}") for end in ("b", "low", "high"))
-    return f"{tau:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _times(value: Figure, factor: float) -> str:

@@ -80,9 +80,9 @@ def _edition(finding: BoardFinding) -> str:
     return finding.edition
 
 
-def _tau(finding: BoardFinding) -> str:
-    tau, low, high = (finding.number(f"tau_{end}") for end in ("b", "low", "high"))
-    return f"{tau:.2f} [{low:.2f}, {high:.2f}]"
+def tau(finding: BoardFinding) -> str:
+    middle, low, high = (finding.number(f"tau_{end}") for end in ("b", "low", "high"))
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _separated(finding: BoardFinding) -> str:
@@ -180,7 +180,7 @@ CHECKS: Mapping[str, CheckText] = {
             ("edition", _edition),
             ("before", _figure("before")),
             ("carried over", lambda f: f"{f.values['carried']:,} of {f.judged:,}"),
-            ("tau-b", _tau),
+            ("tau-b", tau),
             ("places moved, median", _figure("median_moved")),
             ("farthest", _farthest),
             (

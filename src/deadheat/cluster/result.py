@@ -239,6 +239,8 @@ def pair_run(
         log_rate=estimate.log_rate[kept],
         variance=estimate.variance[square],
         degrees_of_freedom=estimate.degrees_of_freedom[square],
+        witness_gap=sliced.fit.witness_gap[kept],
+        silent_gap=sliced.fit.silent_gap[kept],
     )
 
 

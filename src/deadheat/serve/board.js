@@ -377,7 +377,9 @@
     if (ratio === null || low === null || high === null) return `${name} (${where}): no verdict`;
     const ends = `${percent(ratio - 1)} % [${percent(low - 1)}, ${percent(high - 1)}]`;
     if (kind === "separated")
-      return `${name} (${where}) is ${faster ? "faster" : "slower"} by ${ends}`;
+      return faster
+        ? `${name} (${where}) is faster by ${ends}`
+        : `this one is faster than ${name} (${where}) by ${ends}`;
     const words = kind === "equivalent" ? "they differ by less than matters" : "a dead heat";
     return `${name} (${where}): ${words}; ${ends}`;
   }

@@ -89,13 +89,16 @@ class BoardFolder:
 
     def add(self, store: Store, run_id: str, edition: str = NEWEST) -> None:
         """Write the page of a run of an edition, and keep what the other pages need."""
-        if run_id in self.raced:
+        of_edition = self.parts.setdefault(edition, [])
+        if run_id in self.raced:  # of another edition, too
+            if run_id not in [part.run.run_id for part in of_edition]:
+                of_edition.append(self.raced[run_id][0])
             return
         stored = read_run(store, run_id)
         view = with_defects(store, load_view_of(stored, whole=True))
         part, analysis, levels = part_of(view, stored.contenders), analyze(view), met_levels(view)
         run = part.run
-        self.parts.setdefault(edition, []).append(part)
+        of_edition.append(part)
         self.raced[run_id] = part, meetings_of(run, levels)
         image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
         self._write(run_file(run_id), _run_page(view, analysis, run, image))

@@ -10,7 +10,7 @@ link the parts.
 import datetime
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,7 +28,7 @@ from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.model.contender_effects import EffectEstimate
 from deadheat.stats.ranking import host_pairs
-from deadheat.stats.ranking.ranks import Ranking, without_interval
+from deadheat.stats.ranking.ranks import Ranking, share_left, without_interval
 from deadheat.store.json_columns import StoredManifest
 from deadheat.store.rows import StoredContender
 from deadheat.workload import HELLO, Level, parts_of
@@ -347,14 +347,14 @@ def join(name: str, parts: Sequence[EditionPart]) -> Edition:
 
 def _columns(parts: Sequence[EditionPart]) -> list[Level]:
     """One level for each workload: that with the most contenders, then the most connections."""
-    counts: Counter[Level] = Counter()
+    raced: defaultdict[Level, set[str]] = defaultdict(set)
     order: dict[str, int] = {}
     for part in parts:
         for each in part.served:
-            counts[each.level] += sum(figures.trials > 0 for figures in each.cells.values())
+            raced[each.level] |= {name for name, figures in each.cells.items() if figures.trials}
             order.setdefault(each.level.workload, len(order))
     best: dict[str, Level] = {}
-    for level in sorted(counts, key=lambda level: (counts[level], level.connections)):
+    for level in sorted(raced, key=lambda level: (len(raced[level]), level.connections)):
         best[level.workload] = level
     return sorted(best.values(), key=lambda level: (level.workload != HELLO, order[level.workload]))
 
@@ -445,23 +445,25 @@ def _linked(
     newest, share = having[-1][0].run, _share([set(shown.values()) for _, _, shown in modeled])
     links = controls | {name for name in names if OLD_BUILD in name}
 
-    def ranking_without(others: Collection[str]) -> Ranking:
+    def ranking_without(others: Collection[str], share: float) -> Ranking:
         apart = [name for name in names if name in others]
         spent = {"margin": newest.margin, "confidence": newest.confidence, "share": share}
         return host_pairs.rank_over_host_pairs(fit, names, controls=apart, **spent)
 
-    ranking = ranking_without(links)
-    apart = without_interval(ranking)
-    if apart and len(apart) < len(ranking.rows):
-        ranking = ranking_without(links | apart)
-    ranked = {row.name for row in ranking.rows}
+    whole = ranking_without(links, share)
+    apart, linked = without_interval(whole), {row.name for row in whole.rows}
+    ranking: Ranking | None = whole
+    if apart:
+        left = share * share_left(whole, apart)
+        ranking = ranking_without(links | apart, left) if apart < linked else None
+    ranked = linked - apart
     kept = {name: why for name, why in reasons.items() if name not in ranked}
     for name in cells:
         if name not in ranked and name not in kept:
             met = [run.linked().contender for run in runs if index.get(name, -1) in run.contender]
-            with_ranked = {names[place] for each in met for place in each} & ranked
+            others = {names[place] for each in met for place in each} - {name}
             unlinked = UNLINKED if name in index else NOT_SLICES
-            kept[name] = TOO_FEW_STARTS if with_ranked else unlinked
+            kept[name] = TOO_FEW_STARTS if others & (ranked or linked) else unlinked
     return BoardLevel(level, ranking, names, host_pairs.estimate_of(fit), controls, cells, kept)
 
 

@@ -5,9 +5,10 @@ import math
 import re
 import shlex
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, starmap
+from typing import TypeVar
 
 from deadheat import numbers
 from deadheat.catalog.manifest import BY_STRINGS
@@ -82,6 +83,9 @@ class Mark:
         return one_line(self.version or numbers.NONE, 14)
 
 
+OfLevel = TypeVar("OfLevel", Mark, Figures)
+
+
 @dataclass(frozen=True, slots=True)
 class RunPoint:
     """A stored run at one level: the rates of its valid trials, and the share of the reference."""
@@ -115,16 +119,24 @@ def shown_server(store: Store, name: str) -> str:
 
 
 def timeline_page(store: Store, name: str) -> str:
-    """The served page of one contender. Raises `StoreError` if no run has a valid trial of it."""
+    """The served page of one contender. Raises `StoreError` if no run has it."""
     timeline = points(store, name)
     if not timeline:
-        raise StoreError(f"no stored run has a valid trial of {name!r}")
+        if not any(name in names for names in contender_names(store).values()):
+            raise StoreError(f"no stored run has a contender {name!r}")
+        return page(one_line(name, 80), paragraph("No stored run has a valid trial of it."))
     levels = _by_level([point.mark for point in timeline])
+    charts = groupby(levels.items(), key=lambda item: item[0].workload)
     return page(
         one_line(name, 80),
-        *(_timeline_chart(level, marks) for level, marks in levels.items()),
+        *(_section(workload, starmap(_timeline_chart, several)) for workload, several in charts),
         table("Every run, the newest first", TIMELINE_HEADER, map(_timeline_row, timeline[::-1])),
     )
+
+
+def _section(workload: str, parts: Iterable[Html]) -> Html:
+    """What a link of the board to a workload leads to."""
+    return Html(f'<section id="{anchor(workload)}">{"".join(parts)}</section>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +163,7 @@ def server_page(
     meeting and the number of runs for each opponent that it has a page with."""
     shown = one_line(name, 80)
     parts = [paragraph(_about(facts), "lead")] if facts else []
-    for level, several in _figures_by_level(figures).items():
+    for level, several in _by_level(figures).items():
         parts.append(Html(f'<h2 id="{anchor(level.workload)}">{text(one_line(str(level)))}</h2>'))
         marks = [_mark(each) for each in reversed(several) if each.rate_per_s]
         if len(marks) > 1:  # one run needs no chart
@@ -172,11 +184,6 @@ def server_page(
 def anchor(workload: str) -> str:
     """The id of a workload's section."""
     return "w-" + "".join(c if c.isalnum() else "-" for c in workload)[:40]
-
-
-def _figures_by_level(figures: Sequence[Figures]) -> dict[Level, list[Figures]]:
-    levels = sorted({each.level for each in figures}, key=lambda at: (at.workload != HELLO, at))
-    return {level: [each for each in figures if each.level == level] for level in levels}
 
 
 def _about(facts: ServerFacts) -> Html:
@@ -343,10 +350,10 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> RunPoi
     return RunPoint(mark, len(rates), of_reference)
 
 
-def _by_level(marks: Sequence[Mark]) -> dict[Level, list[Mark]]:
-    """The marks of each level, those of hello first."""
-    levels = sorted({mark.level for mark in marks}, key=lambda at: (at.workload != HELLO, at))
-    return {level: [mark for mark in marks if mark.level == level] for level in levels}
+def _by_level(several: Sequence[OfLevel]) -> dict[Level, list[OfLevel]]:
+    """Those of each level, of hello first."""
+    levels = sorted({each.level for each in several}, key=lambda at: (at.workload != HELLO, at))
+    return {level: [each for each in several if each.level == level] for level in levels}
 
 
 def _timeline_chart(level: Level, marks: Sequence[Mark]) -> Html:

@@ -1,7 +1,7 @@
 // Charts, panels of servers, and what replays and decay studies add.
 
 import assert from "node:assert/strict";
-import { openAll, texts } from "./reading.js";
+import { openAll, reportOf, texts } from "./reading.js";
 
 /** @import { PageChecks } from "./reading.js" */
 
@@ -45,6 +45,17 @@ export const details = {
     assert.equal(await page.evaluate(() => document.activeElement?.id), "filter-name");
     assert.equal(await page.getAttribute("#server-1", "open"), "");
     assert.ok((await texts(page, ".ranking td")).includes("12,345"));
+    assert.deepEqual(complaints, []);
+  },
+
+  async bug_servers_without_a_rate_left_the_page_as_text(visit, { made }) {
+    const { page, complaints } = await visit(made);
+    const report = await reportOf(page);
+    for (const level of report.levels)
+      for (const { points } of level.scaling) for (const point of points) point.rate_per_s = null;
+    await page.evaluate((changed) => window.deadheat.show(changed), report);
+    assert.deepEqual(await texts(page, "[aria-labelledby=scaling] figure"), []);
+    assert.equal((await page.$$("[aria-labelledby=scaling]")).length, 1);
     assert.deepEqual(complaints, []);
   },
 

@@ -3,6 +3,7 @@
 /**
  * @import { Page } from "playwright-core"
  * @import { Check } from "../browser.js"
+ * @import { Report } from "../../build/document"
  */
 /**
  * `real`: a stored run of eight servers; `wide`: one of 24, with dead heats; `made`: two levels,
@@ -32,3 +33,16 @@ export async function openAll(page) {
     [...document.querySelectorAll(".panel")].every((element) => element.children.length > 1),
   );
 }
+
+/**
+ * The document that a page shows.
+ * @param {Page} page
+ * @returns {Promise<Report>}
+ */
+export const reportOf = (page) =>
+  page.evaluate(async () => {
+    const packed = document.getElementById("document")?.textContent?.trim() ?? "";
+    const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  });

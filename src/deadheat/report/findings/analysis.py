@@ -19,7 +19,7 @@ from deadheat.stats.ranking.change import asking_slower
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.ranking.pairs import PairFits, Place, fit_pairs, rankable, rate_matrix
-from deadheat.stats.ranking.ranks import Decided, Ranking, Row, rank, without_interval
+from deadheat.stats.ranking.ranks import Decided, Ranking, Row, rank, share_left, without_interval
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.workload import Level
 
@@ -163,9 +163,9 @@ def _level(view: RunView, connections: int) -> LevelAnalysis:
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     apart = without_interval(ranking) if ranking else frozenset()
     comparable = ranking is not None and len(rows) > 1 and len(apart) < len(rows)
-    if comparable and apart:
-        pairs = math.comb(len(rows) - len(apart), 2) / math.comb(len(rows), 2)
-        ranking = ranking_at(view, connections, apart=apart, pairs_share=max(pairs, 1e-9))
+    if ranking is not None and comparable and apart:
+        share = share_left(ranking, apart)
+        ranking = ranking_at(view, connections, apart=apart, pairs_share=share)
         rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = []
     for contender in view.contenders:
@@ -213,27 +213,31 @@ def ranking_at(
 
     `pairs_share` is the share of all pairs that is left: the others' intervals become no narrower,
     because they hold jointly with those of the pairs that are not shown. Contenders that outran the
-    client take part only on request. None where no contender has enough valid trials.
+    client take part only on request; without them, `at_least` has their pairs' share of the error.
+    None where no contender has enough valid trials.
     """
-    aside = apart if with_limited else {*view.client_gates.get(connections, {}), *apart}
+    limited: Set[str] = frozenset()
+    if not with_limited:
+        limited = view.client_gates.get(connections, {}).keys()
     if connections in view.sliced:
-        return _sliced_ranking(view, connections, aside, pairs_share)
-    return _trial_ranking(view, connections, aside, pairs_share)
+        return _sliced_ranking(view, connections, limited, apart, pairs_share)
+    return _trial_ranking(view, connections, limited, apart, pairs_share)
 
 
 def _sliced_ranking(
-    view: RunView, connections: int, aside: Set[str], pairs_share: float
+    view: RunView, connections: int, limited: Set[str], apart: Set[str], pairs_share: float
 ) -> Ranking:
     """The ranking of the model, in which all take part."""
     sliced = view.sliced[connections]
-    controls = {control.name for control in view.controls} | aside
+    controls = {control.name for control in view.controls}
+    everyone = [name for name in sliced.names if name not in controls]
     ranking = rank_from_model(
         sliced.fit,
         sliced.names,
         margin=view.margin,
         confidence=view.confidence,
-        share=view.conclusion.share_of_error * pairs_share,
-        controls=[name for name in sliced.names if name in controls],
+        share=view.conclusion.share_of_error * pairs_share * _share_without(limited, everyone),
+        controls=[name for name in sliced.names if name in controls | limited | apart],
         decided=view.conclusion.decided_at(view.workload, connections),
     )
     stopping = getattr(view.protocol, "stopping", None)
@@ -243,15 +247,16 @@ def _sliced_ranking(
 
 
 def _trial_ranking(
-    view: RunView, connections: int, aside: Set[str], pairs_share: float
+    view: RunView, connections: int, limited: Set[str], apart: Set[str], pairs_share: float
 ) -> Ranking | None:
     """The ranking of paired trials, with the controls measured in the same blocks."""
     cells = _cells(view, connections)
     places = _places(view, connections)
     rates = {name: valid_rates(cell) for name, cell in cells.items()}
     heats = max((heat for _, heat, _ in places), default=1)
-    contenders = [each.name for each in view.contenders if each.name not in aside]
-    names = rankable({name: [*rates[name]] for name in contenders}, len(places) / heats)
+    contenders = {each.name: [*rates[each.name]] for each in view.contenders}
+    everyone = rankable(contenders, len(places) / heats)
+    names = [name for name in everyone if name not in limited | apart]
     if not names:
         return None
     controls = [control.name for control in view.controls]
@@ -261,10 +266,16 @@ def _trial_ranking(
         list(columns),
         margin=view.margin,
         confidence=view.confidence,
-        share=view.conclusion.share_of_error * pairs_share,
+        share=view.conclusion.share_of_error * pairs_share * _share_without(limited, everyone),
         controls=controls,
         decided=view.conclusion.decided_at(view.workload, connections),
     )
+
+
+def _share_without(limited: Set[str], names: Sequence[str]) -> float:
+    """The share of the error for the pairs of `names` without those that are `limited`."""
+    left = sum(name not in limited for name in names)
+    return math.comb(left, 2) / math.comb(len(names), 2) if left > 1 else 1.0
 
 
 def _cells(view: RunView, connections: int) -> dict[str, Cell]:
@@ -374,12 +385,13 @@ def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
 def _bounds_of(
     ranking: Ranking, limited: Mapping[str, Standing], ranked: Collection[str]
 ) -> tuple[AtLeast, ...]:
+    """Of pairs separated at their first share: later steps take that of the ranked pairs."""
     bounds = []
     for name, standing in limited.items():
         separated = {
             pair.slower: pair
             for pair in ranking.pairs
-            if pair.verdict is Verdict.SEPARATED and pair.faster == name
+            if pair.verdict is Verdict.SEPARATED and pair.faster == name and pair.ratio.low > 1
         }
         beaten = tuple(other for other in ranked if other in separated)
         if beaten:

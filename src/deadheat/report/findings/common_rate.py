@@ -21,7 +21,7 @@ from deadheat.report.findings.next_step import BUDGET_S, MINUTE_S, reasonable_s,
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.pairs import Place, rankable, rate_matrix
-from deadheat.stats.ranking.ranks import Pair, Ranking, Row, rank, without_interval
+from deadheat.stats.ranking.ranks import Pair, Ranking, Row, rank, share_left, without_interval
 from deadheat.store import Capacity
 from deadheat.workload import over, parts_of
 
@@ -216,13 +216,16 @@ def _ranking(view: RunView, cells: Mapping[str, OfferedCell], measure: Measure) 
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     heats = max((heat for _, heat, _ in places), default=1)
     names = rankable({name: [*own] for name, own in values.items()}, len(places) / heats)
+    share = 1.0
     while len(names) > 1:
         matrix = rate_matrix({name: values[name] for name in names}, places)
-        ranking = rank(matrix, names, margin=view.margin, confidence=view.confidence)
-        unknown = without_interval(ranking) | {*ranking.unranked}
+        ranking = rank(matrix, names, margin=view.margin, confidence=view.confidence, share=share)
+        apart = without_interval(ranking)
+        unknown = apart | {*ranking.unranked}
         if not unknown or len(unknown) >= len(names) - 1:
             return ranking
         names = [name for name in names if name not in unknown]
+        share *= share_left(ranking, apart)
     return None
 
 

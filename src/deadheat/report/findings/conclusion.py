@@ -194,7 +194,8 @@ def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) 
         if len(pairs) == 1:
             return remaining(view, analysis, pairs[0]).text
         time = time_text(reasonable_s(view))
-        return f"{len(close)} of the undecided pairs are too close to settle in {time}"
+        are = "is" if len(close) == 1 else "are"
+        return f"{len(close)} of the undecided pairs {are} too close to settle in {time}"
     efforts = [pair.effort for pair in pairs if pair.effort is not None]
     if len(efforts) < len(pairs):
         return f"too few common blocks to estimate what would decide {what}"
@@ -258,6 +259,23 @@ def answer(view: RunView, level: LevelAnalysis) -> str:
             why = trials_text(level) or "no comparison has an interval"
         what = "rate" if runs_alone(view) else "ranking"
         return f"No {what}{_here(view)}: {why}"
+    return f"{_above(view, level)}{_lead_of(ranking, ranked)}"
+
+
+def _above(view: RunView, level: LevelAnalysis) -> str:
+    """`a is faster than b: the client limited its rate; of the others, `; b has the first rank."""
+    first = level.ranked[0]
+    bounds = at_least(view, level)
+    names = {each.contender.name for each in bounds if first.contender.name in each.beaten}
+    if not names:
+        return ""
+    above = _names([standing for standing in level.standings if standing.contender.name in names])
+    verb, rates = ("is", "its rate") if len(names) == 1 else ("are", "their rates")
+    than = f"faster than {one_line(first.name, 40)}"
+    return f"{above} {verb} {than}: the client limited {rates}; of the others, "
+
+
+def _lead_of(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
     if len(leaders) == 1:
         return f"{leaders[0].name} is fastest: {_lead(ranking, ranked)} ahead of the next"

@@ -21,7 +21,7 @@ from deadheat.report.findings.explanation import (
 )
 from deadheat.report.findings.points import Point
 from deadheat.report.formats import document as to
-from deadheat.report.formats.tables import NAME_MAX, Column, column
+from deadheat.report.formats.tables import NAME_MAX, Column, column, per_request
 from deadheat.report.model.view import ContenderView, RunView
 
 TITLE = "What a request takes"
@@ -51,10 +51,10 @@ def explanation_columns(view: RunView) -> list[Column]:
         return text
 
     def count(name: str) -> Callable[[ContenderView], str]:
-        return lambda row: _count(getattr(cell_of(row).per_request, name, None))
+        return lambda row: per_request(getattr(cell_of(row).per_request, name, None))
 
     def calls(kind: str) -> Callable[[ContenderView], str]:
-        return lambda row: _count(calls_of(row, kind))
+        return lambda row: per_request(calls_of(row, kind))
 
     def allocated(row: ContenderView) -> str:
         size = row.explained.allocated_bytes if row.explained is not None else None
@@ -129,9 +129,3 @@ def explanation_part(view: RunView) -> to.ExplanationPart | None:
             "left_out": left_out(view),
         }
     )
-
-
-def _count(value: float | None) -> str:
-    if value is None:
-        return numbers.NONE
-    return numbers.figure(value) if value >= 100 else f"{value:.2f}"

@@ -4,7 +4,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError
@@ -64,6 +64,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
     views = view.by_workload
     analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
     pairs = list(zip(views, analyses, strict=True))
+    faults = _faults(views)
     return _part(
         to.Document,
         view,
@@ -83,8 +84,10 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
             {"role": host.role, "cpus": host.cpus, "fingerprint": host.fingerprint.to_json()}
             for host in view.hosts
         ],
-        contenders=_contenders(views),
-        levels=[_level(each, own, level, source) for each, own in pairs for level in own.levels],
+        contenders=_contenders(views, faults),
+        levels=[
+            _level(each, own, level, source, faults) for each, own in pairs for level in own.levels
+        ],
         rates=[part for each in views for part in _rates(each)],
         capacities=[_capacity(view, result) for result in capacities(view)],
         cautions=list(_cautions(views)),
@@ -155,7 +158,18 @@ def _fields(kind: type[to.Part]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in kind.model_fields.items())
 
 
-def _contenders(views: Sequence[RunView]) -> list[to.ContenderPart]:
+def _faults(views: Sequence[RunView]) -> dict[str, str | None]:
+    """Why each contender took no part in the run; None for one with a workload without a fault."""
+    faults: dict[str, str | None] = {}
+    for view in views:
+        for each in (*view.contenders, *view.controls):
+            faults[each.name] = faults.get(each.name, each.fault) and each.fault
+    return faults
+
+
+def _contenders(
+    views: Sequence[RunView], faults: Mapping[str, str | None]
+) -> list[to.ContenderPart]:
     """Contenders, then controls, each once with what it did on all workloads."""
     parts: dict[str, list[tuple[RunView, ContenderView]]] = {}
     for contenders in ("contenders", "controls"):
@@ -166,11 +180,12 @@ def _contenders(views: Sequence[RunView]) -> list[to.ContenderPart]:
         _part(
             to.ContenderPart,
             of_one[0][1],
+            fault=faults[name],
             levels=[_cell(view, c, cell) for view, c in of_one for cell in c.cells.values()],
             offered=[_offered(view, cell) for view, c in of_one for cell in c.offered],
             footprint=footprint(*of_one[0]),
         )
-        for of_one in parts.values()
+        for name, of_one in parts.items()
     ]
 
 
@@ -227,7 +242,13 @@ def _capacity(view: RunView, result: CapacityResult) -> to.CapacityPart:
     return _part(to.CapacityPart, result, **result.capacity.model_dump(), slo=objective(view))
 
 
-def _level(view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source) -> to.LevelPart:
+def _level(
+    view: RunView,
+    analysis: Analysis,
+    level: LevelAnalysis,
+    source: Source,
+    faults: Mapping[str, str | None],
+) -> to.LevelPart:
     ranking = level.ranking
     return _part(
         to.LevelPart,
@@ -240,24 +261,31 @@ def _level(view: RunView, analysis: Analysis, level: LevelAnalysis, source: Sour
         margin=ranking.margin if ranking else None,
         minimum_detectable_effect=ranking.minimum_detectable_effect if ranking else None,
         method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
-        standings=[_standing(view, level, standing) for standing in level.standings],
+        standings=[_standing(view, level, standing, faults) for standing in level.standings],
         pairs=list(_pairs(view, analysis, ranking)) if ranking else (),
         open=open_points(view, analysis, level, source) if view.races else (),
         scaling=[_scaling(view, curve) for curve in curves(view, level)],
     )
 
 
-def _standing(view: RunView, level: LevelAnalysis, standing: Standing) -> to.StandingPart:
+def _standing(
+    view: RunView, level: LevelAnalysis, standing: Standing, faults: Mapping[str, str | None]
+) -> to.StandingPart:
+    """One that was left out of this workload alone has the fault as its reason."""
+    contender, reason = standing.contender, standing.reason
+    if not standing.cell.trials and contender.fault and not faults[contender.name]:
+        reason = contender.fault
     row = standing.row if standing.ranked else None
     return _part(
         to.StandingPart,
         standing,
-        name=standing.contender.name,
+        name=contender.name,
+        reason=reason,
         rank_low=row.rank_low if row else None,
         rank_high=row.rank_high if row else None,
         group=row.group if row else None,
         ratio_to_leader=_ratio(standing.ratio_to_leader),
-        pauses=pauses_at(view, level).get(standing.contender.name),
+        pauses=pauses_at(view, level).get(contender.name),
     )
 
 

@@ -427,11 +427,16 @@ def _part(name: str) -> Callable[[Standing], str]:
     def text(standing: Standing) -> str:
         parts = standing.cell.per_request
         value = getattr(parts, name) if parts is not None else None
-        if value is None or name.endswith("_us"):
-            return numbers.microseconds(value)
-        return numbers.figure(value) if value >= 100 else f"{value:.2f}"
+        return numbers.microseconds(value) if name.endswith("_us") else per_request(value)
 
     return text
+
+
+def per_request(value: float | None) -> str:
+    """A count for each request: `0.05`, `12.30` or `140`."""
+    if value is None:
+        return numbers.NONE
+    return numbers.figure(value) if value >= 100 else f"{value:.2f}"
 
 
 def _database_cpu_us(standing: Standing) -> str:
@@ -449,13 +454,7 @@ def _valid(standing: Standing) -> str:
 
 def _of_best(part: Share | None) -> str:
     """`61.2 [60.1–62.4]`; a dash where the server lacks the workload or has no rate."""
-    if part is None or part.ratio is None:
-        return numbers.NONE
-    if part.low is None or part.high is None:
-        return f"{100 * part.ratio:.1f} {numbers.UNKNOWN}"
-    if part.low == part.high == 1:
-        return "100"
-    return f"{100 * part.ratio:.1f} [{100 * part.low:.1f}–{100 * part.high:.1f}]"
+    return numbers.NONE if part is None else numbers.of_leader(part.ratio, part.low, part.high)
 
 
 def _gain(point: CurvePoint) -> str:

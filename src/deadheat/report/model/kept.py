@@ -22,7 +22,7 @@ from deadheat.store import StoredRun
 
 TRIALS_MIN = 2_000  # a smaller run is quick to read
 CHANGING = ("running", "unended")
-CODE = ("inflate.py", "stats/*.py", "report/model/*.py", "store/slices.py")
+CODE = ("inflate.py", "stats/**/*.py", "report/model/*.py", "store/slices.py")
 
 
 class Kept:

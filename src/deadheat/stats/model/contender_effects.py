@@ -39,7 +39,8 @@ class EffectEstimate:
     degrees; NaN where the data do not link the two. `instance_variance` is one instance's,
     `slice_variance` what one more slice is worth (time correlation included):
     instances vary by instance_variance + slice_variance / slices. `contender_degrees` are the
-    degrees of freedom of the contender's instance variance.
+    degrees of freedom of the contender's instance variance. `disagreement` [contender, contender]
+    is how far the log ratio of other rates that the data show may be: intervals contain both.
     """
 
     log_rate: Floats
@@ -48,6 +49,7 @@ class EffectEstimate:
     instance_variance: Floats
     slice_variance: Floats
     contender_degrees: Floats
+    disagreement: Floats
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ class _Combined:
     linked: npt.NDArray[np.bool_]
 
 
-def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> EffectEstimate:
-    """Contender effects, variances and degrees of freedom."""
+def estimate(layout: Layout, fit: WeightedFit) -> EffectEstimate:
+    """Contender effects, variances and degrees of freedom; two instances each for an interval."""
     count, who = layout.contenders, layout.contender_of
     known = fit.equations.information.diagonal
     best_known = float(known.max(initial=0.0)) or 1.0
@@ -118,7 +120,7 @@ def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> EffectE
         parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / degrees
         pair_degrees = variance**2 / parts.sum(axis=2)
     variance, pair_degrees = own.added_to(variance, pair_degrees)
-    enough = np.bincount(who, minlength=count) >= fewest_instances
+    enough = np.bincount(who, minlength=count) > 1
     usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
     slices = np.bincount(layout.contender, minlength=count)
     seen = slices > 0
@@ -135,6 +137,7 @@ def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> EffectE
             instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
+            disagreement=np.zeros_like(variance),
         )
 
 

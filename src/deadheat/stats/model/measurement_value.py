@@ -38,15 +38,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Contribution:
-    """One contender's part of the variance of its log rate, and how to shrink it.
+    """How to shrink the interval of one contender.
 
-    `between` comes from its few instances, `within` from its few slices. `gain_per_s` is what a
-    second of the better `action` takes away from the squared half width of a pair of two such
-    contenders.
+    `gain_per_s` is what a second of the better `action` takes away from the squared half width of a
+    pair of two such contenders.
     """
 
-    between: float
-    within: float
     action: Action
     gain_per_s: float
 
@@ -80,7 +77,7 @@ class _State:
 def contributions(
     fit: ModelFit, costs: Mapping[int, Cost], alpha: float
 ) -> dict[int, Contribution]:
-    """How the variances of these contenders split, and what a second of either action is worth.
+    """For each of these contenders, what a second of the better action is worth.
 
     `costs` has the contenders by their place in the fit. `alpha` is the two-sided error of a pair.
     Degrees of freedom grow as a contender's own, which are its instances less one.
@@ -112,12 +109,7 @@ def _contribution(state: _State, cost: Cost) -> Contribution:
         Action.INSTANCE: _gain_of_instance(state, cost),
     }
     action = max(gains, key=lambda each: gains[each])
-    return Contribution(
-        between=state.instance_variance / state.instances,
-        within=state.slice_variance / state.slices,
-        action=action,
-        gain_per_s=gains[action],
-    )
+    return Contribution(action, gains[action])
 
 
 def _gain_of_slices(state: _State, cost: Cost) -> float:

@@ -114,19 +114,13 @@ class ModelFit:
     slices: npt.NDArray[np.int64]
     instances: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
-    state_intensity: float
     witness_gap: Floats
     without_slices: Flags
     silent_gap: Floats
 
 
-def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
-    """Fit the model; ValueError without slices.
-
-    A pair has an interval only if both have `fewest_instances`. With 1, a contender of one
-    instance is taken to vary as the others' instances suggest; where no contender has two,
-    there is no interval at all.
-    """
+def fit_slices(slices: SliceArrays) -> ModelFit:
+    """Fit the model; ValueError without slices. A contender of one instance has no interval."""
     if not len(slices):
         raise ValueError("no slices to fit")
     layout = Layout.of(slices)
@@ -136,20 +130,25 @@ def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
     slice_counts = np.bincount(layout.contender, minlength=count)
     _, block = np.unique(layout.block, return_inverse=True)
     cells = np.unique(layout.contender * (int(block[-1]) + 1) + block)
-    effects = estimate(layout, fit, fewest_instances)
+    effects = estimate(layout, fit)
     pauses = pausing(slices.paused, slices.silent)
     gap, sure = _witness_gaps(slices, pauses)
     without_slices = sure & pauses
-    log_rate = effects.log_rate + np.where(without_slices, gap, 0.0)
+    silent_gap = -np.log1p(-np.minimum(slices.silent, _MOST_SILENT))
+    effects = replace(
+        effects,
+        log_rate=effects.log_rate + np.where(without_slices, gap, 0.0),
+        disagreement=np.abs(gap[:, None] - gap)
+        + (silent_gap[:, None] + silent_gap) * (1 - np.eye(count)),
+    )
     return ModelFit(
-        estimate=replace(effects, log_rate=log_rate),
+        estimate=effects,
         slices=slice_counts,
         instances=np.bincount(layout.contender_of, minlength=count),
         blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
-        state_intensity=first.intensity,
         witness_gap=gap,
         without_slices=without_slices,
-        silent_gap=-np.log1p(-np.minimum(slices.silent, _MOST_SILENT)),
+        silent_gap=silent_gap,
     )
 
 

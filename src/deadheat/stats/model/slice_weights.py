@@ -24,7 +24,7 @@ _PRIOR_CELLS = 4.0  # what all contenders' inflation is worth, in cells, beside 
 
 @dataclass(frozen=True)
 class WeightedFit:
-    """Weights and what they make: the equations, effects of instances, residuals.
+    """Weights and what they make: the equations and residuals.
 
     `expected` is the log rate of each slice by instance and state of the machine.
     `residuals` are 1 less the slice's mean cycle time over the expected one.
@@ -32,7 +32,6 @@ class WeightedFit:
 
     weights: Floats
     equations: Equations
-    instance_effects: Floats
     expected: Floats
     residuals: Floats
     scores: Floats
@@ -133,7 +132,7 @@ def _converged(
     residuals = response - fitted
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
-    return WeightedFit(weights, parts, effects, expected, residuals, scores)
+    return WeightedFit(weights, parts, expected, residuals, scores)
 
 
 def _apart(layout: Layout, expected: Floats) -> Floats:

@@ -46,11 +46,7 @@ class ErrorLevel:
 
     def __str__(self) -> str:
         over = f" jointly over {self.comparisons} pairs" if self.comparisons > 1 else ""
-        spent = (
-            f", this look spends {numbers.percent(self.share)} of the error"
-            if self.share < 1
-            else ""
-        )
+        spent = f", spending {numbers.percent(self.share)} of the error" if self.share < 1 else ""
         return f"{numbers.percent(self.confidence, 0)}{over}{spent}"
 
 

@@ -217,6 +217,7 @@ def relative_changes(
     `places` has the contenders' indices in each race, in the same order. The variance of a contrast
     follows from those of the pairs. Degrees of freedom: Welch and Satterthwaite, taking all of a
     race's variance as the contender's own, which has fewer degrees than the mean of the others.
+    Intervals contain the disagreement of both races.
     Without an interval, `low` is 0 and `high` infinite. ValueError for fewer than two contenders.
     """
     count = len(places[0])
@@ -229,18 +230,21 @@ def relative_changes(
             contrasts @ estimate.log_rate[own],
             _variances(contrasts, estimate.variance[np.ix_(own, own)]),
             _degrees(estimate, own),
+            estimate.disagreement[np.ix_(own, own)].sum(axis=1) / (count - 1),
         )
         for estimate, own in zip((first, second), places, strict=True)
     ]
     difference = without_rounding(sides[1][0] - sides[0][0])
-    variance = sides[0][1] + sides[1][1]
+    variance, disagreement = (sides[0][part] + sides[1][part] for part in (1, 3))
     with np.errstate(divide="ignore", invalid="ignore"):
-        degrees = variance**2 / sum(own**2 / freedom for _, own, freedom in sides)
+        degrees = variance**2 / sum(own**2 / freedom for _, own, freedom, _ in sides)
     changes = []
-    for change, squared, freedom in zip(difference, variance, degrees, strict=True):
+    for place, change in enumerate(difference):
+        squared, freedom = variance[place], degrees[place]
         reach = math.inf
         if math.isfinite(squared) and math.isfinite(freedom) and freedom > 0:
             reach = float(t_critical(alpha / 2, freedom)) * math.sqrt(squared)
+            reach += float(disagreement[place])
         changes.append(UnpairedChange.of(change, reach))
     return changes
 

@@ -86,13 +86,15 @@ def effort_to_detect(outlook: "Outlook", ratio: float) -> Effort:
 class Outlook:
     """How the interval of one log-ratio narrows with more data.
 
-    Its variance is (start_variance + slice_variance / n) / invocations with n blocks in each. More
-    blocks in place shrink only the second part; new invocations shrink both, and add degrees of
-    freedom: after few starts, an interval is wide because their scatter is hardly known.
+    `half_width_now` is without the `disagreement`, which stays. The variance behind it is
+    (start_variance + slice_variance / n) / invocations with n blocks in each. More blocks in place
+    shrink only the second part; new invocations shrink both, and add degrees of freedom: after few
+    starts, an interval is wide because their scatter is hardly known.
     """
 
     log_ratio: float
     half_width_now: float
+    disagreement: float
     blocks: int
     invocations: int
     slice_variance: float
@@ -104,30 +106,33 @@ class Outlook:
         """After so many more blocks in new invocations."""
         growth = 1 + extra_blocks / self.blocks
         now, then = (_critical(self.alpha, self.degrees * times) for times in (1, growth))
-        return self.half_width_now * then / now / math.sqrt(growth)
+        return self.disagreement + self.half_width_now * then / now / math.sqrt(growth)
 
     def detectable(self, extra_blocks: float, power: float = 0.8) -> float:
         """The log-ratio that is shown with this power after so many more blocks."""
         degrees = self.degrees * (1 + extra_blocks / self.blocks)
         more = _critical(2 * (1 - power), degrees) / _critical(self.alpha, degrees)
-        return self.half_width(extra_blocks) * (1 + more)
+        return self.half_width(extra_blocks) * (1 + more) - self.disagreement * more
 
     def half_width_in_place(self, extra_blocks: float) -> float:
         """After so many more blocks in the present invocations."""
         slices = self.slice_variance * self.invocations / self.blocks
         now = self.start_variance + slices
         then = self.start_variance + slices / (1 + extra_blocks / self.blocks)
-        return self.half_width_now * math.sqrt(then / now) if now > 0 else self.half_width_now
+        share = math.sqrt(then / now) if now > 0 else 1.0
+        return self.disagreement + self.half_width_now * share
 
 
 def outlook_of(ratios: Ratios, a: int, b: int) -> Outlook | None:
     """None if there is no interval yet."""
-    fits, half_width = ratios.fits, float(ratios.half_width[a, b])
+    fits = ratios.fits
+    half_width, disagreement = float(ratios.half_width[a, b]), float(fits.disagreement[a, b])
     if math.isnan(half_width):
         return None
     return Outlook(
         log_ratio=float(fits.log_ratio[a, b]),
-        half_width_now=half_width,
+        half_width_now=half_width - disagreement,
+        disagreement=disagreement,
         blocks=int(fits.blocks[a, b]),
         invocations=int(fits.invocations[a, b]),
         slice_variance=float(fits.slice_variance[a, b]),

@@ -12,7 +12,7 @@ this variance, whose own error is that of its information (Searle, Casella & McC
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.model_ranking import ModelRatios
 from deadheat.stats.ranking.pairs import PairFits
 from deadheat.stats.ranking.ranks import Ranking, competitors, linked_order, ranking_of
-from deadheat.stats.ranking.ratio import RatioInterval, Ratios
+from deadheat.stats.ranking.ratio import RatioInterval
 
 _MOST_DOUBLINGS = 60
 _RIDGE = 1e-9  # of the mean variance: rates without any error can still be solved for
@@ -38,7 +38,7 @@ class HostPairRun:
 
     `contender` are indices, each once; `log_rate` has a value for each of them, `variance` and
     `degrees_of_freedom` [contender, contender] are those of their log ratios, NaN where the run
-    does not link two.
+    does not link two. `witness_gap` and `silent_gap` are those of `ModelFit`.
     """
 
     host_pair: int
@@ -46,6 +46,8 @@ class HostPairRun:
     log_rate: Floats
     variance: Floats
     degrees_of_freedom: Floats
+    witness_gap: Floats
+    silent_gap: Floats
 
     def linked(self) -> "HostPairRun":
         """The run with the contenders that have intervals to each other; the most there are."""
@@ -56,12 +58,14 @@ class HostPairRun:
         chosen = np.flatnonzero(known[int(known.sum(axis=1).argmax())])
         chosen = chosen[known[np.ix_(chosen, chosen)].all(axis=1)]
         square = np.ix_(chosen, chosen)
-        return HostPairRun(
-            self.host_pair,
-            self.contender[chosen],
-            self.log_rate[chosen],
-            self.variance[square],
-            self.degrees_of_freedom[square],
+        return replace(
+            self,
+            contender=self.contender[chosen],
+            log_rate=self.log_rate[chosen],
+            variance=self.variance[square],
+            degrees_of_freedom=self.degrees_of_freedom[square],
+            witness_gap=self.witness_gap[chosen],
+            silent_gap=self.silent_gap[chosen],
         )
 
 
@@ -71,11 +75,13 @@ class Contrasts:
 
     Effects are relative to their mean; NaN without data. A variance is NaN where the runs do not
     link two effects, degrees of freedom also where the variance between pairs is unknown.
+    `disagreement` is how far the gaps of the runs' rates, weighted as these, may move a difference.
     """
 
     effect: Floats
     variance: Floats
     degrees_of_freedom: Floats
+    disagreement: Floats
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,8 @@ class _Rows:
     host_pair: Indices
     contender: Indices
     log_rate: Floats
+    witness_gap: Floats
+    silent_gap: Floats
     noise: Floats
     shared: Floats  # [row, row]: 1 where contender and pair of hosts are the same
     design: Floats
@@ -156,8 +164,14 @@ def _rows(runs: Sequence[HostPairRun], contenders: int) -> _Rows:
     design[np.arange(count), contender] = 1.0
     design[np.arange(count), contenders + run] = 1.0
     alike = (host_pair[:, None] == host_pair) & (contender[:, None] == contender)
-    log_rate = np.concatenate([each.log_rate for each in runs])
-    return _Rows(run, host_pair, contender, log_rate, noise, alike.astype(float), design)
+    log_rate, witness_gap, silent_gap = (
+        np.concatenate([getattr(each, name) for each in runs])
+        for name in ("log_rate", "witness_gap", "silent_gap")
+    )
+    shared = alike.astype(float)
+    return _Rows(
+        run, host_pair, contender, log_rate, witness_gap, silent_gap, noise, shared, design
+    )
 
 
 def _covariance(variance: Floats) -> Floats:
@@ -268,6 +282,7 @@ def _contrasts(
         effect=np.where(seen, effects - effects[seen].mean(), np.nan),
         variance=np.where(linked, total, np.nan),
         degrees_of_freedom=np.where(known, degrees, np.nan),
+        disagreement=np.abs(weights @ rows.witness_gap) + np.abs(weights) @ rows.silent_gap,
     )
 
 
@@ -343,7 +358,7 @@ def rank_over_host_pairs(
 def host_pair_speeds(fit: HostPairFit, confidence: float = 0.95) -> tuple[RatioInterval, ...]:
     """The speed of each pair of hosts over that of the first; jointly at `confidence`."""
     level = ErrorLevel(confidence, max(len(fit.host_pairs.effect) - 1, 1))
-    ratios = Ratios(pair_fits(fit.host_pairs), level)
+    ratios = HostPairRatios(pair_fits(fit.host_pairs), level)
     return tuple(ratios.interval(place, 0) for place in range(len(fit.host_pairs.effect)))
 
 
@@ -362,6 +377,7 @@ def pair_fits(contrasts: Contrasts) -> PairFits:
         blocks=np.zeros((count, count), dtype=np.int64),
         invocations=np.zeros((count, count), dtype=np.int64),
         indirect=np.zeros((count, count), dtype=bool),
+        disagreement=contrasts.disagreement,
     )
 
 
@@ -378,4 +394,5 @@ def estimate_of(fit: HostPairFit) -> EffectEstimate:
         instance_variance=unknown,
         slice_variance=unknown,
         contender_degrees=np.nanmin(of_pairs, axis=1),
+        disagreement=fit.contenders.disagreement,
     )

@@ -106,6 +106,5 @@ def pair_fits(fit: ModelFit, effects: EffectEstimate) -> PairFits:
         blocks=np.minimum(fit.blocks[:, None], fit.blocks),
         invocations=np.minimum(fit.instances[:, None], fit.instances),
         indirect=np.zeros_like(another),
-        disagreement=np.abs(fit.witness_gap[:, None] - fit.witness_gap)
-        + (fit.silent_gap[:, None] + fit.silent_gap) * (1 - np.eye(len(fit.silent_gap))),
+        disagreement=effects.disagreement,
     )

@@ -151,12 +151,11 @@ class PairFits:
         return 1 - t_tail(np.where(even, 0.0, score), self.degrees_of_freedom)
 
 
-def fit_pairs(rates: npt.ArrayLike, fewest_invocations: int = 2) -> PairFits:
+def fit_pairs(rates: npt.ArrayLike) -> PairFits:
     """Fit all pairs of `rates[invocation, block, contender]`, in requests per second.
 
     NaN marks a trial that failed its gates or was not run; a pair uses the blocks in which
-    both were measured. A pair with fewer than `fewest_invocations` in common has no interval.
-    If this is 1, intervals hold for these processes only, not for other starts of the servers.
+    both were measured. A pair with one invocation in common has no interval.
     Raises ValueError for another shape, or a rate that is not above 0.
     """
     rates = np.asarray(rates, dtype=float)
@@ -166,7 +165,7 @@ def fit_pairs(rates: npt.ArrayLike, fewest_invocations: int = 2) -> PairFits:
         raise ValueError("expected positive rates, or NaN for a trial that does not count")
     logs = np.log(rates)
     cells = int(np.isfinite(rates).any(axis=1).sum())
-    return _fit(logs[:, :, :, None] - logs[:, :, None, :], cells, fewest_invocations)
+    return _fit(logs[:, :, :, None] - logs[:, :, None, :], cells)
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,6 @@ class _Invocations:
     counts: Floats
     within: Floats
     degrees: Floats
-    serial_inflation: float
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ class _Pool:
     degrees: float
 
 
-def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
+def _fit(differences: Floats, cells: int) -> PairFits:
     """Random-effects means of `differences[invocation, block, a, b]`.
 
     Moment estimators of the one-way layout with unequal groups, and means weighted by
@@ -212,8 +210,6 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         own_start_variance = np.where(several, (between - within) / size, 0.0)
         start_variance = np.fmax(pool.start_share * moderated, np.fmax(own_start_variance, 0.0))
         slice_variance = moderated * np.fmin(np.fmax(pool.ratio, own_ratio), 1.0)
-        if not several.any():
-            slice_variance = moderated * starts.serial_inflation
         variance = np.where(counts > 0, start_variance + slice_variance / counts, np.inf)
         exact = (variance == 0).any(axis=0)
         weights = np.where(exact, counts, 1 / variance)
@@ -222,7 +218,7 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         degrees_of_freedom = 1 / (1 / pool.degrees + 1 / slice_degrees)
 
     other = ~np.eye(len(blocks), dtype=bool)
-    usable = other & (starts.degrees > 0) & (invocations >= fewest_invocations)
+    usable = other & (starts.degrees > 0) & several
     return PairFits(
         log_ratio=np.where(other, without_rounding(log_ratio), np.nan),
         standard_error=np.where(usable, standard_error, np.nan),
@@ -247,7 +243,6 @@ def _summarize(differences: Floats) -> _Invocations:
         counts=counts,
         within=squares / degrees,
         degrees=degrees,
-        serial_inflation=_serial_inflation(residuals, squares, degrees),
     )
 
 
@@ -276,15 +271,14 @@ def _pool(
 
     Without a start effect, a ratio of mean squares has the mean n / (n - 2), n the degrees of
     freedom of the denominator; this is divided out. `cells` counts the pairs (invocation,
-    contender) with data. Without a usable pair the degrees are NaN, or infinite for one
-    invocation.
+    contender) with data. Without a usable pair the degrees are NaN.
     """
     upper = np.triu(np.isfinite(own_ratio), k=1)
     upper &= slice_degrees >= _FEWEST_DEGREES_BELOW_A_RATIO
     invocations = (starts.counts > 0).any(axis=(1, 2)).sum()
     contenders = (starts.counts > 0).any(axis=(0, 1)).sum()
     if not upper.any():
-        return _Pool(ratio=np.nan, start_share=0.0, degrees=np.inf if invocations == 1 else np.nan)
+        return _Pool(ratio=np.nan, start_share=0.0, degrees=np.nan)
     denominator_degrees = slice_degrees[upper]
     ratio = float(np.mean(own_ratio[upper] * (denominator_degrees - 2) / denominator_degrees))
     return _Pool(
@@ -292,21 +286,6 @@ def _pool(
         start_share=max(ratio - 1, 0.0) / float(np.mean(size[upper])),
         degrees=float(cells - invocations - contenders + 1),
     )
-
-
-def _serial_inflation(residuals: Floats, squares: Floats, degrees: Floats) -> float:
-    """(1 + r) / (1 - r), at least 1: how much first-order autocorrelation inflates a variance.
-
-    Used for a single invocation; with several, the scatter of their means includes it.
-    r is the median over pairs, corrected for the -1/n bias of a short series.
-    """
-    lagged = (residuals[:, 1:] * residuals[:, :-1]).sum(axis=(0, 1))
-    usable = np.triu((squares > 0) & (degrees > 0), k=1)
-    if not usable.any():
-        return 1.0
-    correlation = float(np.median(lagged[usable] / squares[usable] + 1 / (degrees[usable] + 1)))
-    correlation = min(max(correlation, 0.0), 0.9)
-    return (1 + correlation) / (1 - correlation)
 
 
 def fill_indirect(fits: PairFits) -> PairFits:
@@ -365,12 +344,3 @@ def minimum_detectable_effect(fits: PairFits, alpha: float, power: float = 0.8) 
     ratios = detectable_ratio(fits, alpha, power)[upper]
     ratios = ratios[np.isfinite(ratios)]
     return float(np.median(ratios)) if ratios.size else math.nan
-
-
-def power(fits: PairFits, ratio: float, alpha: float) -> Floats:
-    """Probability that a run like this one separates a pair whose true ratio is `ratio`.
-
-    The shifted-t approximation to the noncentral t; matrix [contender, contender].
-    """
-    shift = abs(math.log(ratio)) / fits.standard_error
-    return t_tail(t_critical(alpha / 2, fits.degrees_of_freedom) - shift, fits.degrees_of_freedom)

@@ -6,6 +6,7 @@ over all pairs, not only over neighbors. One family also keeps the table consist
 follows from its interval, and each rank from the verdicts.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,25 +106,9 @@ class Ranking:
             groups.setdefault(row.group, []).append(row.name)
         return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
-    @property
-    def effort(self) -> Effort | None:
-        """The most that any undecided neighboring pair needs; None if settled or unknown."""
-        needs = [pair.effort for pair in self.neighbors if pair.effort is not None]
-        if not needs:
-            return None
-        return Effort(
-            extra_blocks=max(need.extra_blocks for need in needs),
-            extra_invocations=max(need.extra_invocations for need in needs),
-        )
-
     def pair(self, a: str, b: str) -> Pair:
         """The pair of two ranked contenders, named in any order. Raises KeyError for others."""
         return self._by_names[frozenset((a, b))]
-
-    def probability_faster(self, a: str, b: str) -> float:
-        """P(a faster than b) for two ranked contenders."""
-        pair = self.pair(a, b)
-        return pair.probability_faster if pair.faster == a else 1 - pair.probability_faster
 
     @cached_property
     def _by_names(self) -> dict[frozenset[str], Pair]:
@@ -137,7 +122,6 @@ def rank(
     margin: float = 0.03,
     confidence: float = 0.95,
     share: float = 1.0,
-    fewest_invocations: int = 2,
     controls: Collection[str] = (),
     decided: Decided | None = None,
 ) -> Ranking:
@@ -146,15 +130,15 @@ def rank(
     A race in heats stacks the invocations of all heats; contenders of different heats are
     compared through one that ran with both.
 
-    `share` is this look's share of the error (`alpha_spending.Looks.share`). A pair with fewer
-    than `fewest_invocations` in common stays undecided (see `fit_pairs`). `controls` names
+    `share` is this look's share of the error (`alpha_spending.Looks.share`). A pair with one
+    invocation in common stays undecided (see `fit_pairs`). `controls` names
     columns that ran in every block but do not compete, such as the null server: they
     contribute to the pooled variance and are not ranked. `decided` has the verdicts of earlier
     looks, which stay (see `ratio.Kept`). Raises ValueError for duplicate
     names, or another number of names than columns.
     """
     rates = np.asarray(rates, dtype=float)
-    fits = fill_indirect(fit_pairs(rates, fewest_invocations))
+    fits = fill_indirect(fit_pairs(rates))
     competing = competitors(names, fits.contenders, controls)
     order = _order(fits, rates, competing)
     return ranking_of(
@@ -340,6 +324,12 @@ def without_interval(ranking: Ranking) -> frozenset[str]:
     if len(named) + 1 >= len(ranking.rows) > 1:  # one alone has no interval either
         named = {row.name for row in ranking.rows}
     return frozenset(named)
+
+
+def share_left(ranking: Ranking, apart: Collection[str]) -> float:
+    """The share of a ranking's error that the pairs of the others have, without those `apart`."""
+    count = len(ranking.rows)
+    return math.comb(count - len(apart), 2) / math.comb(count, 2)
 
 
 def dead_heats(ranking: Ranking) -> tuple[tuple[str, ...], ...]:

@@ -129,13 +129,10 @@ class Ratios:
         degrees = float(self.fits.degrees_of_freedom[a, b])
         if math.isnan(degrees):
             return "no interval: too few blocks or invocations in common"
-        if int(self.fits.invocations.max()) > 1:
-            starts = (
-                "start-to-start variance in proportion to slice variance, pooled over all pairs, "
-                "or the pair's own if larger"
-            )
-        else:
-            starts = "one invocation, so without start-to-start variance"
+        starts = (
+            "start-to-start variance in proportion to slice variance, pooled over all pairs, "
+            "or the pair's own if larger"
+        )
         pairing = "paired log-ratios by block"
         if self.fits.indirect[a, b]:
             pairing += ", through a third contender that ran with both"

@@ -20,14 +20,12 @@ class Windows:
     """Successive windows of load on one instance, oldest first; arrays of one length.
 
     `requests` counts right answers, `seconds` is the length. `compiler_busy_s` is the time that
-    compiler threads ran or waited for a CPU. `control_rate` is the rate of a control measured near
-    each window, by which the rate is divided.
+    compiler threads ran or waited for a CPU.
     """
 
     requests: Floats
     seconds: Floats
     compiler_busy_s: Floats | None = None
-    control_rate: Floats | None = None
 
     @classmethod
     def of(
@@ -35,21 +33,16 @@ class Windows:
         requests: Sequence[float],
         seconds: Sequence[float] | float,
         compiler_busy_s: Sequence[float] | None = None,
-        control_rate: Sequence[float] | None = None,
     ) -> Self:
         """Raises `ValueError` for lengths that differ, and for times and counts that cannot be."""
         counts = np.asarray(requests, dtype=float)
         lengths = np.broadcast_to(np.asarray(seconds, dtype=float), counts.shape)
         cpu = None if compiler_busy_s is None else np.asarray(compiler_busy_s, dtype=float)
-        control = None if control_rate is None else np.asarray(control_rate, dtype=float)
-        for values in (cpu, control):
-            if values is not None and values.shape != counts.shape:
-                raise ValueError(f"{len(values)} readings for {len(counts)} windows")
+        if cpu is not None and cpu.shape != counts.shape:
+            raise ValueError(f"{len(cpu)} readings for {len(counts)} windows")
         if not (np.all(counts >= 0) and np.all(lengths > 0)):
             raise ValueError("a window has a length above 0 s and no fewer than 0 requests")
-        if control is not None and not np.all(control > 0):
-            raise ValueError("a control's rate is above 0")
-        return cls(counts, lengths, cpu, control)
+        return cls(counts, lengths, cpu)
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -67,11 +60,8 @@ class Windows:
         return float(self.compiler_busy_s[begin:].sum() / self.seconds[begin:].sum())
 
     def rates(self) -> Floats:
-        """Requests/s, corrected for what the control says about the machine."""
-        rates = self.requests / self.seconds
-        if self.control_rate is None:
-            return rates
-        return rates * (np.median(self.control_rate) / self.control_rate)
+        """Requests/s."""
+        return self.requests / self.seconds
 
     @property
     def requests_in_all(self) -> float:
