@@ -19,13 +19,13 @@ from deadheat.build.image import bootstrap_lines
 from deadheat.build.leftovers import alone_with, in_use, make_room
 from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
-from deadheat.campaign.campaign import Plan, rest_of_run
+from deadheat.campaign.campaign import rest_of_run
 from deadheat.catalog import Catalog, Server, find_root, load_catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.execution import Execution, carry_out
+from deadheat.cli.execution import Execution, carry_out, wait_quiet_option
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import (
     FOLDER,
@@ -103,15 +103,7 @@ DEFAULT_PROTOCOL = "settle"
     help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
     "[default: two that answer the most workloads]",
 )
-@flag(
-    "--wait-quiet",
-    "wait_quiet_s",
-    section=Topic.MEASUREMENT,
-    type=Duration(),
-    bare="10m",
-    metavar="[=DURATION]",
-    help="Before each part, wait until the machine is quiet, for 10 minutes or this long at most.",
-)
+@wait_quiet_option("Before each part, wait")
 @install_option
 @flag(
     "-o",
@@ -190,7 +182,7 @@ def race(
             most_together=together,
             named=shared,
             carry_out=functools.partial(carry_out, execution=execution, heard_as=brief),
-            rest_of=functools.partial(_rest_of, execution.store_path, opened),
+            rest_of=functools.partial(rest_of_run, execution.store_path, catalog=opened),
             write=functools.partial(_write_apart, folder),
         )
         interrupted, has_rate = sitting.run()
@@ -203,10 +195,6 @@ def _run_options(protocol: str, margin: float | None) -> tuple[str, ...]:
     """What `deadheat run` needs beside workloads and connections to repeat a part."""
     named = () if protocol == DEFAULT_PROTOCOL else ("--protocol", protocol)
     return (*named, *(() if margin is None else ("--margin", f"{100 * margin:g}%")))
-
-
-def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:
-    return rest_of_run(store_path, run_id, catalog)
 
 
 def _write_apart(folder: Path) -> BoardState | None:

@@ -231,14 +231,8 @@ def explain_command(
     protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)
     if protocol.levels_each > 1:
         raise UsageFault("explain takes one workload at one level", "explain once for each")
-    plan = new_plan(
-        protocol,
-        catalog,
-        Choice(servers, (), setting, (None,)),
-        replace(own, elsewhere=execution.hosts.server is not None),
-        seed,
-        None,
-    )
+    choice = Choice(servers, (), setting, (None,))
+    plan = new_plan(protocol, catalog, choice, own, seed, None)
     sys.exit(execute(replace(plan, explain=True), execution, catalog))
 
 
@@ -298,7 +292,6 @@ def footprint_command(
     }
     named = load_as(catalog.root, "footprint", AloneProtocol)
     protocol = amend(named, changes, {"repetitions": starts})
-    own = replace(own, elsewhere=execution.hosts.server is not None)
     plan = new_plan(protocol, catalog, choice, own, seed, None)
     sys.exit(execute(plan, execution, catalog))
 
