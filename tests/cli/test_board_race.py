@@ -155,3 +155,10 @@ def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
     assert sitting._race(PlannedPart(("a",), ("hello",)), 10.0), "it was stopped"
     sitting._state()
     assert len(written) == 2
+
+
+def test_bug_of_two_older_editions_of_one_name_the_board_had_one() -> None:
+    before = ("oct/bundles", "sep/bundles", "v1.0", "v1.1", "x/theirs.deadheat", "newest", "b837")
+    names = board._edition_names(before)
+    shown = ["oct/bundles", "sep/bundles", "v1.0", "v1.1", "theirs", "newest (before)", "b837"]
+    assert names == dict(zip(before, shown, strict=True))

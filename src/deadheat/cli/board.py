@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -330,7 +331,8 @@ def write(
       deadheat board write -o board --url https://example.org/board
     """
     board = board_folder(output, url, command_line())
-    earlier = {_edition_name(each): sources((each,), store_path) for each in before}
+    names = _edition_names(before)
+    earlier = {names[each]: sources((each,), store_path) for each in names}
     edition = write_board(board, sources(runs, store_path), earlier)
     counts = [
         numbers.count(len(edition.servers), "server"),
@@ -357,9 +359,14 @@ def board_folder(output: Path, url: str | None, command: Sequence[str]) -> Board
     )
 
 
-def _edition_name(source: str) -> str:
-    name = Path(source).stem or source
-    return f"{name} (before)" if name == NEWEST else name
+def _edition_names(before: Sequence[str]) -> dict[str, str]:
+    """What the board calls older editions: the last part of a path, or all of it for one of two
+    that would be called the same.
+    """
+    short = {each: Path(each).name.removesuffix(".deadheat") or each for each in before}
+    counts = Counter(short.values())
+    names = {each: name if counts[name] == 1 else each for each, name in short.items()}
+    return {each: f"{n} (before)" if n == NEWEST else n for each, n in names.items()}
 
 
 def _bootstraps() -> functools.partial[Bootstrap]:
