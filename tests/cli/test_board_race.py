@@ -23,6 +23,7 @@ from deadheat.store import Store
 from tests.cli.conftest import Deadheat, short_race
 from tests.cli.test_run import HERE
 from tests.cluster.test_parts import RACERS, in_language, racer
+from tests.report.made import made_run
 from tests.servers.contenders import CATALOG
 
 SERVERS = ("hello", "outlives-sigterm")
@@ -155,6 +156,22 @@ def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
     assert sitting._race(PlannedPart(("a",), ("hello",)), 10.0), "it was stopped"
     sitting._state()
     assert len(written) == 2
+
+
+def test_bug_a_full_disk_during_an_export_ended_the_sitting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run stays in the store, and a later sitting exports it."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 9000}, blocks=1)
+    run.end()
+    sitting = sitting_of(tmp_path, RACERS, 1.0)
+    sitting._export()  # there is no folder for bundles
+    bundle = tmp_path / "bundles" / f"{run.run_id}.deadheat"
+    assert f"! the bundle {bundle} cannot be written: " in capsys.readouterr().err
+    bundle.parent.mkdir()
+    sitting._export()
+    assert bundle.is_file()
 
 
 def test_bug_of_two_older_editions_of_one_name_the_board_had_one() -> None:

@@ -98,6 +98,15 @@ def test_stores_a_build_once(store: Store) -> None:
     assert store.add_build(**values | {"key": "def"}) == 2
 
 
+def test_bug_a_store_that_could_not_settle_ended_in_a_traceback(store: Store, path: Path) -> None:
+    begin(store)
+    store._connection.execute("PRAGMA busy_timeout = 0")
+    with Store(path, read_only=True) as reader:
+        assert count(reader, "run") == 1
+        with pytest.raises(StoreError, match=f"the store {path} cannot be written: "):
+            store.settle()
+
+
 def test_stores_nothing_of_a_trial_with_a_rejected_row(store: Store) -> None:
     run_id, contender_id = begin(store)
     with pytest.raises(StoreError, match="refuses a row: FOREIGN KEY constraint failed"):

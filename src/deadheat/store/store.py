@@ -169,7 +169,8 @@ class Store:
 
     def settle(self) -> None:
         """Merge the write-ahead log into the file, so that the store is this one file."""
-        self._connection.execute("PRAGMA journal_mode = DELETE")
+        with self._commit() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
 
     def rows(self, query: str, *values: object) -> list[Columns]:
         """Rows of a query as dictionaries."""
