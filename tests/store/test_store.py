@@ -98,6 +98,24 @@ def test_stores_a_build_once(store: Store) -> None:
     assert store.add_build(**values | {"key": "def"}) == 2
 
 
+def test_bug_two_runs_that_finished_one_build_together_refused_a_row(
+    store: Store, path: Path
+) -> None:
+    """Both looked for it before one of them added it."""
+    values = {"server": "go-gin", "key": "abc", "built_at": "2026", "elapsed_s": 1.0}
+    values |= {"toolchains": {}, "files": {}, "log": ""}
+    ids: list[int] = []
+    with Store(path) as other:
+
+        def add_first(statement: str) -> None:
+            if statement.startswith("BEGIN") and not ids:
+                ids.append(other.add_build(**values))
+
+        store._connection.set_trace_callback(add_first)
+        ids.append(store.add_build(**values))
+    assert ids[0] == ids[1]
+
+
 def test_bug_a_store_that_could_not_settle_ended_in_a_traceback(store: Store, path: Path) -> None:
     begin(store)
     store._connection.execute("PRAGMA busy_timeout = 0")

@@ -121,11 +121,13 @@ class Store:
 
     def add_build(self, **values: Any) -> int:
         """Add a build of this machine, or find it if it is stored already; returns its id."""
-        row = self._connection.execute(
-            "SELECT id FROM build WHERE server = ? AND key = ? AND imported_with IS NULL",
-            (values["server"], values["key"]),
-        ).fetchone()
-        return row["id"] if row else self._insert("build", **_texts(values))
+        with self._commit() as connection:
+            connection.execute("BEGIN IMMEDIATE")  # another run may add it, too
+            row = connection.execute(
+                "SELECT id FROM build WHERE server = ? AND key = ? AND imported_with IS NULL",
+                (values["server"], values["key"]),
+            ).fetchone()
+            return row["id"] if row else _insert(connection, "build", _texts(values))
 
     def add_contender(self, **values: Any) -> int:
         return self._insert("contender", **_texts(values))
