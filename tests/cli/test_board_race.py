@@ -1,6 +1,7 @@
 """`deadheat board race` on real servers: a stop loses nothing, and only what changed runs again."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -156,6 +157,50 @@ def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
     assert sitting._race(PlannedPart(("a",), ("hello",)), 10.0), "it was stopped"
     sitting._state()
     assert len(written) == 2
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A catalog in which hello is written in Ruby, and tires needs a tool that nobody has."""
+    catalog = tmp_path / "mixed"
+    shutil.copytree(CATALOG, catalog)
+    changes = (("hello", '"Python"', '"Ruby"'), ("tires", 'recipe = "python"', 'recipe = "none"'))
+    for name, before, after in changes:
+        manifest = catalog / "servers" / name / "server.toml"
+        manifest.write_text(manifest.read_text().replace(before, after))
+    python = (catalog / "recipes" / "python.toml").read_text()
+    missing = python.replace('["python3"', '["no-such-tool"')
+    (catalog / "recipes" / "none.toml").write_text(missing)
+    return catalog
+
+
+def test_bug_shared_servers_were_taken_as_they_were_typed(
+    deadheat: Deadheat, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A glob or a typo linked no parts, and --language dropped a shared server."""
+    made: dict[str, Any] = {}
+
+    def sitting(**values: Any) -> SimpleNamespace:
+        made.update(values)
+        return SimpleNamespace(run=lambda: (False, True))
+
+    monkeypatch.setattr(board, "Sitting", sitting)
+    words = ("board", "race", "--catalog", str(mixed), "-o", str(tmp_path / "edition"))
+    ended = deadheat(*words, "exits-*", "--language", "python", "--shared", "hel*")
+    assert (ended.code, made["named"]) == (0, ("hello",)), ended.err
+    assert {*made["racers"]} == {"exits-at-start", "hello"}
+    ended = deadheat(*words, "--shared", "hallo")
+    assert (ended.code, ended.out) == (2, "")
+    assert "unknown server 'hallo'" in ended.err
+    ended = deadheat(*words, "hello", "--shared", "tires")
+    assert ended.code == 2
+    assert "error: --shared tires: expected servers that work on this machine" in ended.err
+
+
+def test_bug_a_wrong_protocol_was_named_after_all_servers_were_built(deadheat: Deadheat) -> None:
+    ended = deadheat("board", "race", "hello", "--protocol", "settel")
+    assert (ended.code, "--protocol settel" in ended.err) == (2, True)
+    assert "building" not in ended.err
 
 
 def test_bug_a_full_disk_during_an_export_ended_the_sitting(

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -49,7 +49,7 @@ from deadheat.cli.race_options import (
 from deadheat.cli.stored import command_line, stored
 from deadheat.cluster.parts import BoardState, Racer, Spread
 from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief, first_line
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.events import Event, Listener
 from deadheat.home import home
 from deadheat.host import Limits
@@ -149,7 +149,15 @@ def race(
       deadheat board race --budget 2h -o edition     a second sitting
     """
     opened = open_catalog(catalog)
-    chosen = chosen_servers(opened, [*servers, *shared] if servers else (), languages)
+    common = chosen_servers(opened, shared) if shared else []
+    every = [*chosen_servers(opened, servers, languages), *common]
+    chosen = list({server.name: server for server in every}.values())
+    names = workload or ",".join(_all_workloads(chosen))
+    rules = amend(
+        load_as(opened.root, protocol, SliceProtocol),
+        {"connections": connections, "workloads": workload_values(opened.root, names)},
+        {"margin": margin},
+    )
     folder = folder or home() / "edition"
     make_room(folder / BUNDLES, home())
     execution = Execution(
@@ -168,20 +176,17 @@ def race(
     )
     with alone_with(folder / BUNDLES, f"the edition {folder}"):  # a store locks its own folder
         built = _built(chosen, install, limits)
-        names = workload or ",".join(_all_workloads(chosen))
-        rules = amend(
-            load_as(opened.root, protocol, SliceProtocol),
-            {"connections": connections, "workloads": workload_values(opened.root, names)},
-            {"margin": margin},
-        )
+        racers = _racers(built, rules)
+        linked_by = tuple(server.name for server in common)
+        _require_shared(linked_by, racers)
         sitting = Sitting(
             folder=folder,
             rules=rules,
             run_options=_run_options(protocol, margin),
-            racers=_racers(built, rules),
+            racers=racers,
             budget_s=budget_s,
             most_together=together,
-            named=shared,
+            named=linked_by,
             carry_out=functools.partial(carry_out, execution=execution, heard_as=brief),
             rest_of=functools.partial(rest_of_run, execution.store_path, catalog=opened),
             write=functools.partial(_write_apart, folder),
@@ -237,6 +242,16 @@ def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer
         workloads = tuple(name for name in rules.workload_names if name in answered)
         racers[each.name] = Racer(each, keys[each.name], workloads)
     return racers
+
+
+def _require_shared(names: Sequence[str], racers: Collection[str]) -> None:
+    """Raises `UsageFault` for shared servers that cannot link the parts."""
+    if missing := [name for name in names if name not in racers]:
+        raise UsageFault(
+            f"--shared {', '.join(missing)}: expected servers that work on this machine and answer "
+            "one of the workloads",
+            "name others, or omit --shared: `deadheat list` says what a server lacks",
+        )
 
 
 def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Candidate]:
