@@ -60,10 +60,11 @@ def write_output(path: Path, written: str | bytes, source: Path) -> None:
 
 
 def require_another(output: Path, source: Path) -> None:
-    """Raises `DeadheatError` if --output would replace `source`, the store or bundle."""
+    """Raises `DeadheatError` if --output would replace `source`, which the command uses too."""
     if output.resolve() == source.resolve():
         raise DeadheatError(
-            f"--output {output}: this file holds the runs, and writing it would delete them",
+            f"--output {output}: the command also uses this file, and writing it would delete what "
+            "it holds",
             "choose another file",
         )
 
