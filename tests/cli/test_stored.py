@@ -184,6 +184,13 @@ def test_export_names_the_bundle_after_the_last_run(
         assert (tmp_path / f"{run.run_id}.deadheat").is_file()
 
 
+def test_bug_export_named_its_file_without_quotes(
+    deadheat: Deadheat, run: MadeRun, tmp_path: Path
+) -> None:
+    path = tmp_path / "a run.deadheat"
+    assert f"deadheat report --from '{path}'" in deadheat("export", "-o", str(path)).out
+
+
 @pytest.fixture
 def full(home: Path) -> Path:
     """A home with a log, a build with its record, a revision and something else."""

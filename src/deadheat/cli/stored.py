@@ -1,6 +1,7 @@
 """The store that commands open, the file of --output; and `deadheat export`, `import`, `clean`."""
 
 import datetime
+import shlex
 import sys
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def export_command(run: str | None, output: Path | None, store_path: Path) -> No
         require_another(bundle, store_path)
         export_run(store, run_id, bundle)
     echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
-    echo(f"read it on any machine:  deadheat report --from {bundle}")
+    echo(f"read it on any machine:  deadheat report --from {shlex.quote(str(bundle))}")
 
 
 @listed("import")
