@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.cli import audit
 from deadheat.protocol import load_protocol
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import rows
@@ -126,3 +127,37 @@ def test_audit_rejects_a_run_of_another_protocol(deadheat: Deadheat, brief_run: 
     ended = deadheat("audit", "paper", brief_run)
     assert ended.code == 2
     assert "is of protocol brief, not paper" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (("old.json", "new.json"), "new.json"),
+        (("board.csv", "--beside", "theirs.deadheat"), "theirs.deadheat"),
+        (("board.csv", "--beside", "b837", "--names", "names.csv"), "names.csv"),
+        (("--import", "table.csv", "b837"), "table.csv"),
+        (("board.csv", "--store", "mine.sqlite"), "mine.sqlite"),
+    ],
+)
+def test_bug_an_audit_replaced_what_it_read(
+    deadheat: Deadheat,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    read: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(read).write_text("mine")
+    ended = deadheat("audit", *words, "-o", f"./{read}")
+    assert ended.code == 2
+    assert f"--output {read}: the command also uses this file" in ended.err
+    assert Path(read).read_text() == "mine"
+
+
+def test_bug_an_audit_quoted_its_command_without_quotes(
+    deadheat: Deadheat, brief_run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_page", lambda *_: None)
+    monkeypatch.setattr(audit, "write", lambda page, format_, commands: " ".join(commands))
+    ended = deadheat("audit", "--import", "a blog.csv", brief_run)
+    assert ended.out == f"deadheat audit --import 'a blog.csv' {brief_run}"

@@ -1,6 +1,7 @@
 """`deadheat board race` on real servers: a stop loses nothing, and only what changed runs again."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from deadheat.store import Store
 from tests.cli.conftest import Deadheat, short_race
 from tests.cli.test_run import HERE
 from tests.cluster.test_parts import RACERS, in_language, racer
+from tests.report.made import made_run
 from tests.servers.contenders import CATALOG
 
 SERVERS = ("hello", "outlives-sigterm")
@@ -155,3 +157,70 @@ def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
     assert sitting._race(PlannedPart(("a",), ("hello",)), 10.0), "it was stopped"
     sitting._state()
     assert len(written) == 2
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A catalog in which hello is written in Ruby, and tires needs a tool that nobody has."""
+    catalog = tmp_path / "mixed"
+    shutil.copytree(CATALOG, catalog)
+    changes = (("hello", '"Python"', '"Ruby"'), ("tires", 'recipe = "python"', 'recipe = "none"'))
+    for name, before, after in changes:
+        manifest = catalog / "servers" / name / "server.toml"
+        manifest.write_text(manifest.read_text().replace(before, after))
+    python = (catalog / "recipes" / "python.toml").read_text()
+    missing = python.replace('["python3"', '["no-such-tool"')
+    (catalog / "recipes" / "none.toml").write_text(missing)
+    return catalog
+
+
+def test_bug_shared_servers_were_taken_as_they_were_typed(
+    deadheat: Deadheat, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A glob or a typo linked no parts, and --language dropped a shared server."""
+    made: dict[str, Any] = {}
+
+    def sitting(**values: Any) -> SimpleNamespace:
+        made.update(values)
+        return SimpleNamespace(run=lambda: (False, True))
+
+    monkeypatch.setattr(board, "Sitting", sitting)
+    words = ("board", "race", "--catalog", str(mixed), "-o", str(tmp_path / "edition"))
+    ended = deadheat(*words, "exits-*", "--language", "python", "--shared", "hel*")
+    assert (ended.code, made["named"]) == (0, ("hello",)), ended.err
+    assert {*made["racers"]} == {"exits-at-start", "hello"}
+    ended = deadheat(*words, "--shared", "hallo")
+    assert (ended.code, ended.out) == (2, "")
+    assert "unknown server 'hallo'" in ended.err
+    ended = deadheat(*words, "hello", "--shared", "tires")
+    assert ended.code == 2
+    assert "error: --shared tires: expected servers that work on this machine" in ended.err
+
+
+def test_bug_a_wrong_protocol_was_named_after_all_servers_were_built(deadheat: Deadheat) -> None:
+    ended = deadheat("board", "race", "hello", "--protocol", "settel")
+    assert (ended.code, "--protocol settel" in ended.err) == (2, True)
+    assert "building" not in ended.err
+
+
+def test_bug_a_full_disk_during_an_export_ended_the_sitting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run stays in the store, and a later sitting exports it."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 9000}, blocks=1)
+    run.end()
+    sitting = sitting_of(tmp_path, RACERS, 1.0)
+    sitting._export()  # there is no folder for bundles
+    bundle = tmp_path / "bundles" / f"{run.run_id}.deadheat"
+    assert f"! the bundle {bundle} cannot be written: " in capsys.readouterr().err
+    bundle.parent.mkdir()
+    sitting._export()
+    assert bundle.is_file()
+
+
+def test_bug_of_two_older_editions_of_one_name_the_board_had_one() -> None:
+    before = ("oct/bundles", "sep/bundles", "v1.0", "v1.1", "x/theirs.deadheat", "newest", "b837")
+    names = board._edition_names(before)
+    shown = ["oct/bundles", "sep/bundles", "v1.0", "v1.1", "theirs", "newest (before)", "b837"]
+    assert names == dict(zip(before, shown, strict=True))

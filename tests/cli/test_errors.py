@@ -288,3 +288,25 @@ def test_rejects_a_seed_that_the_store_cannot_hold(deadheat: Deadheat) -> None:
     ended = deadheat("run", "hello", "--protocol", "brief", "--seed", "1" + "0" * 30)
     assert ended.code == 2
     assert "--seed" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "symptom"),
+    [
+        ("run --workers 4 -- true {port}", "--workers: expected a server of the catalog"),
+        ("run --setting multicore --url http://[::1]:1/", "--setting: expected a server of the"),
+        ("run --protocol paper --workers 4", "--workers: protocol paper says how its servers"),
+        ("run hello --protocol paper --setting multicore", "--setting: protocol paper says how"),
+        ("explain --setting multicore -- true {port}", "--setting: expected a server of the cat"),
+        ("footprint --setting multicore -- true {port}", "--setting: expected a server of the ca"),
+        ("verify --setting multicore -- true {port}", "--setting: expected a server of the catal"),
+        ("verify --all --setting multicore", "--all and --setting multicore exclude each other"),
+        ("verify hello --strict --transport https", "--strict reviews plain HTTP: omit"),
+        ("verify hello --page checks", "--page checks: expected a name that ends in .md"),
+        ("verify hello --insecure", "--insecure: expected --url https://..."),
+        ("verify hello --cacert ca.pem", "--cacert: expected --url https://..."),
+    ],
+)
+def test_bug_an_option_was_ignored(deadheat: Deadheat, words: str, symptom: str) -> None:
+    ended = deadheat(*words.split())
+    assert (ended.code, f"error: {symptom}" in ended.err) == (2, True), ended.err

@@ -186,3 +186,14 @@ def test_duration(text: str, duration_s: float) -> None:
 def test_text_that_is_no_duration(text: str) -> None:
     with pytest.raises(click.BadParameter, match="expected a duration such as"):
         Duration().convert(text, None, None)
+
+
+@pytest.mark.parametrize("before", ["run hello --", "run -- ./mine", "regress --base main --"])
+def test_bug_completion_behind_two_hyphens_printed_an_error(
+    deadheat: Deadheat, before: str
+) -> None:
+    """The user's command is completed as a file; it offered servers, too."""
+    assert deadheat("completions", "bash").code == 0
+    shell = ShellComplete(cli, {}, "deadheat", VARIABLE)
+    items = shell.get_completions(before.split(), "he")
+    assert [(item.type, item.value) for item in items] == [("file", "he")]

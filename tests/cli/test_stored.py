@@ -63,7 +63,7 @@ def test_output_does_not_replace_the_store(deadheat: Deadheat, run: MadeRun, com
     before = run.store.path.read_bytes()
     ended = deadheat(command, "-o", str(run.store.path))
     assert ended.code == 2
-    assert f"--output {run.store.path}: this file holds the runs" in ended.err
+    assert f"--output {run.store.path}: the command also uses this file" in ended.err
     assert run.store.path.read_bytes() == before
 
 
@@ -111,7 +111,7 @@ def test_the_table_of_a_run_does_not_replace_the_store(deadheat: Deadheat, run: 
     before = run.store.rows("SELECT id FROM run")
     ended = deadheat("run", "hello", "--protocol", "brief", "-o", str(run.store.path))
     assert ended.code == 2
-    assert "writing it would delete them" in ended.err
+    assert "writing it would delete what it holds" in ended.err
     assert run.store.rows("SELECT id FROM run") == before
 
 
@@ -182,6 +182,13 @@ def test_export_names_the_bundle_after_the_last_run(
     assert deadheat("export").code == 0
     with Store(run.store.path, read_only=True):
         assert (tmp_path / f"{run.run_id}.deadheat").is_file()
+
+
+def test_bug_export_named_its_file_without_quotes(
+    deadheat: Deadheat, run: MadeRun, tmp_path: Path
+) -> None:
+    path = tmp_path / "a run.deadheat"
+    assert f"deadheat report --from '{path}'" in deadheat("export", "-o", str(path)).out
 
 
 @pytest.fixture

@@ -3,14 +3,17 @@
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from deadheat.campaign import failures
 from deadheat.campaign.run import RunContext
-from deadheat.cli import capacity
+from deadheat.cli import capacity, verify
+from deadheat.measure.inspection import Inspection
 from deadheat.protocol import SearchProtocol
 from deadheat.store import Store
 from tests.campaign.test_revision import git
@@ -140,6 +143,27 @@ def test_verify_tries_each_transport(deadheat: Deadheat) -> None:
     for name in ("nulls:https", "nulls:h2c"):
         assert f"FAIL {name}: {fault}" in ended.out, ended.out + ended.err
     assert "left out, without h2c: hello" in ended.err
+
+
+def test_bug_verify_all_tried_transports_that_were_not_asked_for(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[list[str], tuple[int, ...]]] = []
+
+    def inspected(*values: Any) -> Iterator[Inspection]:
+        _, _, selections, _, levels, *_ = values
+        seen.append(([each.name for each in selections], levels))
+        return iter(())
+
+    monkeypatch.setattr(verify, "inspect_all", inspected)
+    for words in ((), ("--transport", "https,h2c"), ("--transport", "http,h2")):
+        assert deadheat("verify", "--all", *words).code == 0
+    tried = (
+        ["hello", "nulls", "nulls:https", "nulls:h2", "nulls:h2c"],
+        ["nulls:https", "nulls:h2c"],
+        ["hello", "nulls", "nulls:h2"],
+    )
+    assert seen == [(names, verify.ALL_LEVELS) for names in tried], "each under load"
 
 
 @pytest.mark.parametrize(

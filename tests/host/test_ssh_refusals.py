@@ -78,3 +78,17 @@ def test_an_engine_of_another_version_is_left_alone(
         assert Path(binary).stat().st_ino == sent.st_ino, "sent once"
     assert Path(binary) != older
     assert older.read_text().endswith("0.0.1\n")
+
+
+def test_bug_a_connection_that_the_user_shares_noticed_a_lost_link_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a ControlMaster, ssh ignores the ServerAliveInterval of this connection."""
+    kept = tmp_path / "words"
+    programs = refusing_ssh(tmp_path, "Connection refused")
+    ssh = programs / "ssh"
+    ssh.write_text(ssh.read_text().replace("#!/bin/sh\n", f'#!/bin/sh\necho "$*" > {kept}\n'))
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with pytest.raises(HostError):
+        SshHost(TARGET)
+    assert "-o ControlPath=none" in kept.read_text()

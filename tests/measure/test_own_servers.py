@@ -97,13 +97,13 @@ def test_the_request_of_the_command_line_is_a_workload() -> None:
 @pytest.mark.parametrize(
     ("own", "symptom"),
     [
-        (OwnServers(request=OwnRequest(method="PUT")), "--header: expected a server of your own"),
+        (OwnServers(request=OwnRequest(["A: b"])), "--header: expected a server of your own"),
         (
             OwnServers([("sh", "{port}")], request=OwnRequest(["nonsense"])),
             "--header 'nonsense': expected NAME: VALUE",
         ),
         (
-            OwnServers(urls=["http://h/a", "http://h/b"], request=OwnRequest(method="PUT")),
+            OwnServers(urls=["http://h/a", "http://h/b"], request=OwnRequest(["A: b"])),
             "--header: one request for several paths: /a, /b",
         ),
         (OwnServers([("sh", "{port}")], names=["a", "b"]), "--name 'b': there are fewer servers"),
@@ -113,6 +113,31 @@ def test_rejects_a_request_or_name_that_fits_no_server(own: OwnServers, symptom:
     with pytest.raises(DeadheatError) as caught:
         own.with_workload(PROTOCOL)
     assert str(caught.value).startswith(symptom)
+
+
+@pytest.mark.parametrize(
+    ("option", "request_given"),
+    [
+        ("--method", OwnRequest(method="PUT")),
+        ("--body", OwnRequest(body="")),
+        ("--expect-status", OwnRequest(status=201)),
+    ],
+)
+def test_bug_an_error_about_a_request_named_a_header_that_was_not_given(
+    option: str, request_given: OwnRequest
+) -> None:
+    with pytest.raises(DeadheatError, match=f"^{option}: expected a server of your own"):
+        OwnServers(request=request_given).with_workload(RACE)
+    own = OwnServers(urls=["http://h/a", "http://h/b"], request=request_given)
+    with pytest.raises(DeadheatError, match=f"^{option}: one request for several paths"):
+        own.with_workload(RACE)
+
+
+def test_bug_a_url_with_a_name_that_is_taken_was_called_given_twice() -> None:
+    with pytest.raises(DeadheatError, match="--name 'go-gin': another server has this name"):
+        OwnServers(urls=["http://h/"], names=["go-gin"]).contenders(("go-gin",), RACE)
+    with pytest.raises(DeadheatError, match="--url 'http://h/' is given twice"):
+        OwnServers(urls=["http://h/", "http://h/"]).contenders((), RACE)
 
 
 def test_fills_all_placeholders_except_the_port(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Exporting, checking and importing bundles."""
 
 import lzma
+import os
 import sqlite3
 import zlib
 from contextlib import closing
@@ -326,3 +327,30 @@ def test_a_wrong_page_count_ends_the_unpacking(
     changed.write_bytes(lzma.compress(bytes(plain), preset=0))
     with pytest.raises(StoreError, match=reason), open_bundle(changed):
         pass
+
+
+def test_bug_a_disk_that_filled_during_an_export_named_a_temporary_store(
+    run: MadeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullStore(Store):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            self._connection.execute("PRAGMA max_page_count = 1")  # no more than it has
+
+    with run.store._connection as connection:
+        connection.execute("UPDATE trial SET stdout = randomblob(100000)")
+    monkeypatch.setattr("deadheat.store.bundle.Store", FullStore)
+    bundle = tmp_path / "run.deadheat"
+    with pytest.raises(StoreError) as raised:
+        export_run(run.store, run.run_id, bundle)
+    full = f"the bundle {bundle} cannot be written: database or disk is full"
+    assert (str(raised.value), raised.value.hint) == (full, "free disk space, or name another file")
+
+
+def test_bug_an_export_replaced_what_is_no_file(run: MadeRun, tmp_path: Path) -> None:
+    """As root, `export -o /dev/null` made a file of the device."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="cannot be written: expected a regular file"):
+        export_run(run.store, run.run_id, pipe)
+    assert pipe.is_fifo()

@@ -98,6 +98,33 @@ def test_stores_a_build_once(store: Store) -> None:
     assert store.add_build(**values | {"key": "def"}) == 2
 
 
+def test_bug_two_runs_that_finished_one_build_together_refused_a_row(
+    store: Store, path: Path
+) -> None:
+    """Both looked for it before one of them added it."""
+    values = {"server": "go-gin", "key": "abc", "built_at": "2026", "elapsed_s": 1.0}
+    values |= {"toolchains": {}, "files": {}, "log": ""}
+    ids: list[int] = []
+    with Store(path) as other:
+
+        def add_first(statement: str) -> None:
+            if statement.startswith("BEGIN") and not ids:
+                ids.append(other.add_build(**values))
+
+        store._connection.set_trace_callback(add_first)
+        ids.append(store.add_build(**values))
+    assert ids[0] == ids[1]
+
+
+def test_bug_a_store_that_could_not_settle_ended_in_a_traceback(store: Store, path: Path) -> None:
+    begin(store)
+    store._connection.execute("PRAGMA busy_timeout = 0")
+    with Store(path, read_only=True) as reader:
+        assert count(reader, "run") == 1
+        with pytest.raises(StoreError, match=f"the store {path} cannot be written: "):
+            store.settle()
+
+
 def test_stores_nothing_of_a_trial_with_a_rejected_row(store: Store) -> None:
     run_id, contender_id = begin(store)
     with pytest.raises(StoreError, match="refuses a row: FOREIGN KEY constraint failed"):

@@ -116,6 +116,13 @@ def test_no_secret_gets_into_the_file_and_the_output_says_what_is_left_out(
     assert "header Host" not in said
 
 
+def test_bug_the_next_command_lost_a_folder_with_a_space(har: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "my work"
+    folder.mkdir()
+    said = invoke(str(har), "-o", str(folder / "shop.toml")).output
+    assert f"deadheat run --workload '{folder / 'shop.toml'}' --url http://shop.test/" in said
+
+
 def test_never_overwrites_a_file_nor_takes_the_name_of_the_default_workload(
     har: Path, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, Number, catalog_option, store_option
-from deadheat.cli.stored import command_line, stored, write_output
+from deadheat.cli.stored import command_line, require_another, stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.output import echo_rendered
@@ -118,13 +118,17 @@ def command(
       deadheat audit decay
       deadheat audit data.min.json --format html -o board.html
     """
-    if any(_is_file(word) for word in words):
+    paths = [Path(word) for word in words] if any(map(_is_file, words)) else []
+    bundle = Path(beside) if beside and beside.endswith(".deadheat") else None
+    if output is not None:
+        for path in filter(None, (store_path, *paths, table, names, bundle)):
+            require_another(output, path)
+    if paths:
         if against or table:
             raise click.UsageError("--against and --import are for a replay, not for FILE")
-        paths = [Path(word) for word in words]
-        readings = _board_readings(paths, beside, names, cpus, store_path)
+        readings = _board_readings(paths, beside, bundle, names, cpus, store_path)
         text = boards_page.write(readings, format_, [shlex.join(command_line())])
-        _show(text, format_, output, paths[0])
+        _show(text, format_, output, store_path)
         return
     if beside or names or cpus or format_ not in TEXT_FORMATS:
         raise click.UsageError("--beside, --names, --cpus and --format html need FILE")
@@ -148,7 +152,7 @@ def command(
             replay = _replay_of(store, root, name, run)
         other = load_replay(store, find_run(store, against)) if against else None
         page = _page(store, replay, table, other, root)
-    _show(write(page, format_, [" ".join(command_line())]), format_, output, store_path)
+    _show(write(page, format_, [shlex.join(command_line())]), format_, output, store_path)
 
 
 def _show(text: str, format_: str, output: Path | None, source: Path) -> None:
@@ -166,6 +170,7 @@ def _is_file(word: str) -> bool:
 def _board_readings(
     paths: Sequence[Path],
     beside: str | None,
+    bundle: Path | None,
     names: Path | None,
     cpus: int | None,
     store_path: Path,
@@ -181,7 +186,6 @@ def _board_readings(
         if names is not None:
             raise click.UsageError("--names needs --beside RUN")
         return audit_boards(boards, options=options)
-    bundle = Path(beside) if beside.endswith(".deadheat") else None
     faults = reading(bundle) if bundle else nullcontext()
     with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
         run = None if bundle else beside

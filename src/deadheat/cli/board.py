@@ -7,7 +7,8 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -19,13 +20,13 @@ from deadheat.build.image import bootstrap_lines
 from deadheat.build.leftovers import alone_with, in_use, make_room
 from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
-from deadheat.campaign.campaign import Plan, rest_of_run
+from deadheat.campaign.campaign import rest_of_run
 from deadheat.catalog import Catalog, Server, find_root, load_catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.execution import Execution, carry_out
+from deadheat.cli.execution import Execution, carry_out, wait_quiet_option
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import (
     FOLDER,
@@ -48,7 +49,7 @@ from deadheat.cli.race_options import (
 from deadheat.cli.stored import command_line, stored
 from deadheat.cluster.parts import BoardState, Racer, Spread
 from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief, first_line
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.events import Event, Listener
 from deadheat.home import home
 from deadheat.host import Limits
@@ -103,15 +104,7 @@ DEFAULT_PROTOCOL = "settle"
     help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
     "[default: two that answer the most workloads]",
 )
-@flag(
-    "--wait-quiet",
-    "wait_quiet_s",
-    section=Topic.MEASUREMENT,
-    type=Duration(),
-    bare="10m",
-    metavar="[=DURATION]",
-    help="Before each part, wait until the machine is quiet, for 10 minutes or this long at most.",
-)
+@wait_quiet_option("Before each part, wait")
 @install_option
 @flag(
     "-o",
@@ -156,7 +149,15 @@ def race(
       deadheat board race --budget 2h -o edition     a second sitting
     """
     opened = open_catalog(catalog)
-    chosen = chosen_servers(opened, [*servers, *shared] if servers else (), languages)
+    common = chosen_servers(opened, shared) if shared else []
+    every = [*chosen_servers(opened, servers, languages), *common]
+    chosen = list({server.name: server for server in every}.values())
+    names = workload or ",".join(_all_workloads(chosen))
+    rules = amend(
+        load_as(opened.root, protocol, SliceProtocol),
+        {"connections": connections, "workloads": workload_values(opened.root, names)},
+        {"margin": margin},
+    )
     folder = folder or home() / "edition"
     make_room(folder / BUNDLES, home())
     execution = Execution(
@@ -175,22 +176,19 @@ def race(
     )
     with alone_with(folder / BUNDLES, f"the edition {folder}"):  # a store locks its own folder
         built = _built(chosen, install, limits)
-        names = workload or ",".join(_all_workloads(chosen))
-        rules = amend(
-            load_as(opened.root, protocol, SliceProtocol),
-            {"connections": connections, "workloads": workload_values(opened.root, names)},
-            {"margin": margin},
-        )
+        racers = _racers(built, rules)
+        linked_by = tuple(server.name for server in common)
+        _require_shared(linked_by, racers)
         sitting = Sitting(
             folder=folder,
             rules=rules,
             run_options=_run_options(protocol, margin),
-            racers=_racers(built, rules),
+            racers=racers,
             budget_s=budget_s,
             most_together=together,
-            named=shared,
+            named=linked_by,
             carry_out=functools.partial(carry_out, execution=execution, heard_as=brief),
-            rest_of=functools.partial(_rest_of, execution.store_path, opened),
+            rest_of=functools.partial(rest_of_run, execution.store_path, catalog=opened),
             write=functools.partial(_write_apart, folder),
         )
         interrupted, has_rate = sitting.run()
@@ -203,10 +201,6 @@ def _run_options(protocol: str, margin: float | None) -> tuple[str, ...]:
     """What `deadheat run` needs beside workloads and connections to repeat a part."""
     named = () if protocol == DEFAULT_PROTOCOL else ("--protocol", protocol)
     return (*named, *(() if margin is None else ("--margin", f"{100 * margin:g}%")))
-
-
-def _rest_of(store_path: Path, catalog: Catalog, run_id: str) -> Plan:
-    return rest_of_run(store_path, run_id, catalog)
 
 
 def _write_apart(folder: Path) -> BoardState | None:
@@ -248,6 +242,16 @@ def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer
         workloads = tuple(name for name in rules.workload_names if name in answered)
         racers[each.name] = Racer(each, keys[each.name], workloads)
     return racers
+
+
+def _require_shared(names: Sequence[str], racers: Collection[str]) -> None:
+    """Raises `UsageFault` for shared servers that cannot link the parts."""
+    if missing := [name for name in names if name not in racers]:
+        raise UsageFault(
+            f"--shared {', '.join(missing)}: expected servers that work on this machine and answer "
+            "one of the workloads",
+            "name others, or omit --shared: `deadheat list` says what a server lacks",
+        )
 
 
 def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Candidate]:
@@ -342,7 +346,8 @@ def write(
       deadheat board write -o board --url https://example.org/board
     """
     board = board_folder(output, url, command_line())
-    earlier = {_edition_name(each): sources((each,), store_path) for each in before}
+    names = _edition_names(before)
+    earlier = {names[each]: sources((each,), store_path) for each in names}
     edition = write_board(board, sources(runs, store_path), earlier)
     counts = [
         numbers.count(len(edition.servers), "server"),
@@ -369,9 +374,14 @@ def board_folder(output: Path, url: str | None, command: Sequence[str]) -> Board
     )
 
 
-def _edition_name(source: str) -> str:
-    name = Path(source).stem or source
-    return f"{name} (before)" if name == NEWEST else name
+def _edition_names(before: Sequence[str]) -> dict[str, str]:
+    """What the board calls older editions: the last part of a path, or all of it for one of two
+    that would be called the same.
+    """
+    short = {each: Path(each).name.removesuffix(".deadheat") or each for each in before}
+    counts = Counter(short.values())
+    names = {each: name if counts[name] == 1 else each for each, name in short.items()}
+    return {each: f"{n} (before)" if n == NEWEST else n for each, n in names.items()}
 
 
 def _bootstraps() -> functools.partial[Bootstrap]:

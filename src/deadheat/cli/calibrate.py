@@ -14,7 +14,7 @@ from deadheat.campaign.calibrate import (
     contender_names,
 )
 from deadheat.catalog import find_root
-from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     Duration,
@@ -32,7 +32,7 @@ from deadheat.host.doctor import host_key
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.numbers import count, duration, percent
-from deadheat.output import echo, echo_json
+from deadheat.output import echo, echo_json, print_error
 from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.model.runs import find_run
@@ -143,14 +143,14 @@ def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, F
 def _exit_code(result: Calibration) -> ExitCode:
     """Says on standard error why the method did not pass."""
     if result.null_pairs < FEWEST_PAIRS:
-        explain(
+        print_error(
             f"undecided: {result.null_pairs} pairs of copies, at least {FEWEST_PAIRS} are needed",
             "use more --copies or more --races",
         )
         return ExitCode.NO_ANSWER
     if result.passed:
         return ExitCode.OK
-    explain(
+    print_error(
         "failed: more false differences than chance explains",
         "`deadheat doctor` checks this machine for what disturbs measurements",
     )

@@ -8,7 +8,7 @@ from deadheat.campaign.entry import enter_contenders, enter_made, require_conten
 from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
 from deadheat.catalog import choose, selection
-from deadheat.cli.choice import answering, open_catalog
+from deadheat.cli.choice import OWN_ALONE, answering, open_catalog, refuse_start
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     Duration,
@@ -125,6 +125,8 @@ def command(
         )
     if not servers and not own:
         raise UsageFault("no server to search for", "name some: deadheat capacity go-gin")
+    if not servers:
+        refuse_start(setting, (None,), *OWN_ALONE)
     own, searched = own.with_workload(protocol, alone=not servers)
     if len(searched.transports) > 1:
         raise DeadheatError(

@@ -6,11 +6,16 @@ from deadheat.campaign.schedule import Lineup, line_up
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog, selection
 from deadheat.catalog.manifest import HTTP
 from deadheat.cli.list import rows_of
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.output import echo
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 from deadheat.protocol.figures import shipped_figures
 from deadheat.workload import parts_of
+
+OWN_ALONE = (
+    "expected a server of the catalog",
+    "omit it: the command of your own server says how it starts",
+)
 
 
 def open_catalog(folder: str | None) -> Catalog:
@@ -94,6 +99,13 @@ def refuse_setting(setting: str) -> None:
             f"--transport and --setting {setting} exclude each other",
             "omit --setting: a transport is itself a setting",
         )
+
+
+def refuse_start(setting: str, workers: Sequence[int | None], cause: str, hint: str) -> None:
+    """Raises `UsageFault` for a setting or workers where no server would start by them."""
+    given = {"--setting": setting != "default", "--workers": (*workers,) != (None,)}
+    for option in (name for name, is_given in given.items() if is_given):
+        raise UsageFault(f"{option}: {cause}", hint)
 
 
 def lacking(servers: Sequence[Server], selections: Sequence[Selection], workload: str) -> list[str]:

@@ -16,7 +16,7 @@ from deadheat.build.leftovers import make_room
 from deadheat.catalog import find_root, selection
 from deadheat.cli import SUMMARIES, main
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
-from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import (
     FOLDER,
@@ -37,7 +37,7 @@ from deadheat.cli.stored import command_line
 from deadheat.errors import DeadheatError
 from deadheat.home import home
 from deadheat.host.agent.init import end_with
-from deadheat.output import echo, echo_json, echo_rendered
+from deadheat.output import echo, echo_json, echo_rendered, print_error
 
 SHARED = 2  # servers that run on every pair, if none is named
 
@@ -185,7 +185,8 @@ def run(
     if record.state == "interrupted":
         sys.exit(ExitCode.INTERRUPTED)
     if record.given_up:
-        explain(f"not measured: {', '.join(record.given_up)}", "the lines with `!` above say why")
+        missing = ", ".join(record.given_up)
+        print_error(f"not measured: {missing}", "the lines with `!` above say why")
         sys.exit(ExitCode.NO_ANSWER)
 
 

@@ -43,11 +43,6 @@ class ExitCode(IntEnum):
     OUTPUT_CLOSED = 141  # as a shell reports SIGPIPE
 
 
-def explain(why: str, hint: str) -> None:
-    """Say on standard error why a command that printed its results does not exit with 0."""
-    print_error(why, hint)
-
-
 def shortage(error: BaseException) -> tuple[str, str] | None:
     """What deadheat lacks, and what the user can do, if that was the error."""
     if isinstance(error, OSError):

@@ -20,7 +20,7 @@ from deadheat.campaign.resolve import within_budget
 from deadheat.campaign.schedule import estimate
 from deadheat.catalog import Catalog
 from deadheat.catalog.toolchain import install_missing
-from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import (
     FILE,
@@ -48,7 +48,7 @@ from deadheat.home import home
 from deadheat.host import Limits, ssh
 from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, require_quiet, world_on
-from deadheat.output import echo, echo_rendered
+from deadheat.output import echo, echo_rendered, print_error
 from deadheat.protocol import AloneProtocol, RateProtocol, SliceProtocol
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.model.view import RunView
@@ -94,15 +94,19 @@ def _execution(options: Options) -> Execution:
     return Execution(**{field.name: options.pop(field.name) for field in fields(Execution)})
 
 
-_WAIT_QUIET = flag(
-    "--wait-quiet",
-    "wait_quiet_s",
-    section=Topic.MEASUREMENT,
-    type=Duration(),
-    bare="10m",
-    metavar="[=DURATION]",
-    help="First wait until the machine is quiet, for 10 minutes or this long at most.",
-)
+def wait_quiet_option(begin: str) -> Decorator:
+    """`begin` is how its help begins."""
+    return flag(
+        "--wait-quiet",
+        "wait_quiet_s",
+        section=Topic.MEASUREMENT,
+        type=Duration(),
+        bare="10m",
+        metavar="[=DURATION]",
+        help=f"{begin} until the machine is quiet, for 10 minutes or this long at most.",
+    )
+
+
 _LINK_WAIT = flag(
     "--link-wait",
     "link_wait_s",
@@ -121,7 +125,7 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that may change when a run is resumed; the command gets them as `execution`."""
     decorators: tuple[Decorator, ...] = (
         install_option,
-        _WAIT_QUIET,
+        wait_quiet_option("First wait"),
         limit_options,
         isolate_option,
         runtime_options,
@@ -309,7 +313,7 @@ def exit_code_of(view: RunView) -> ExitCode:
         return ExitCode.OK
     if is_asked(view):
         return ExitCode.OK
-    explain(
+    print_error(
         "no trial was valid, so there is no result",
         "see the cautions above; `deadheat doctor` checks this machine",
     )

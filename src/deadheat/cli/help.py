@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from deadheat.cli import SUMMARIES
 from deadheat.errors import DeadheatError, UsageFault, joined
@@ -173,20 +173,32 @@ class Command(_ExamplesLast):
 
 
 class WithCommand(Command):
-    """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command."""
+    """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command.
+
+    None: there is no `--`.
+    """
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["own"] = []
+        ctx.meta["own"] = None
         if "--" in args:
             at = args.index("--")
             ctx.meta["own"] = args[at + 1 :]
             args = args[:at]
-            if not (ctx.meta["own"] and ctx.meta["own"][0]):
+            if not (ctx.resilient_parsing or any(ctx.meta["own"][:1])):
                 raise click.UsageError("--: expected a command behind it, such as ./my-server", ctx)
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return files_of_own(ctx, incomplete) or super().shell_complete(ctx, incomplete)
+
+
+def files_of_own(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Lets the shell complete a file, if the word is behind `--`."""
+    behind = ctx.meta.get("own") is not None
+    return [CompletionItem(incomplete, type="file")] if behind else []
 
 
 def listed(

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from deadheat.catalog.manifest import TRANSPORTS, WEEK_S
-from deadheat.cli.help import Topic, flag
+from deadheat.cli.help import Topic, files_of_own, flag
 from deadheat.errors import DeadheatError
 from deadheat.home import home
 
@@ -164,8 +165,12 @@ FILE = _Place(path_type=Path, dir_okay=False)
 FOLDER = _Place(path_type=Path, file_okay=False)
 
 
-def complete_servers(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The servers whose names begin with the word; nothing without a catalog."""
+def complete_servers(
+    ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem] | list[str]:
+    """The servers whose names begin with the word; nothing without a catalog. Files behind `--`."""
+    if files := files_of_own(ctx, incomplete):
+        return files
     from deadheat.catalog import find_root
     from deadheat.catalog.layers import shipped_root
 

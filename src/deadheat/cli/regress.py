@@ -10,7 +10,7 @@ from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import builder_on, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import revisions_on
-from deadheat.cli.endings import ExitCode, explain
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option, seed_option, store_option
 from deadheat.cli.own_options import own_options
@@ -29,7 +29,7 @@ from deadheat.host import Limits
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.own_servers import OwnServers
 from deadheat.measure.world import World
-from deadheat.output import echo, echo_json
+from deadheat.output import echo, echo_json, print_error
 from deadheat.protocol import Protocol, RateProtocol, Settle, SliceProtocol, amend
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer
@@ -188,7 +188,7 @@ def command(
         sys.exit(ExitCode.INTERRUPTED)
     if worst(outcomes) is Outcome.INCONCLUSIVE:
         fixes = [outcome.fix for outcome in outcomes if outcome.fix]
-        explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
+        print_error("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
     sys.exit(EXIT_CODES[worst(outcomes)])
 
 

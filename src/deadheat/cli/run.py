@@ -12,11 +12,13 @@ from deadheat.campaign.schedule import Estimate, Outline, estimate, outline
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.catalog.manifest import Transport
 from deadheat.cli.choice import (
+    OWN_ALONE,
     answering,
     chosen_servers,
     no_race,
     open_catalog,
     ready_here,
+    refuse_start,
     replay_lineup,
 )
 from deadheat.cli.execution import Execution, execute, execution_options
@@ -154,10 +156,14 @@ def new_plan(
     own, asked = own.with_workload(protocol, alone=not choice)
     lineup = replay_lineup(asked, catalog, choice.patterns, choice.languages)
     if lineup is not None:
+        cause = f"protocol {asked.name} says how its servers start"
+        refuse_start(choice.setting, choice.workers, cause, "omit it, or use another protocol")
         selections = list(lineup.selections)
+    elif choice or not own:
+        selections = answering(choice.selections(catalog), asked)
     else:  # own servers race alone unless servers of the catalog are named too
-        selections = choice.selections(catalog) if choice or not own else []
-        selections = answering(selections, asked)
+        refuse_start(choice.setting, choice.workers, *OWN_ALONE)
+        selections = []
     names = {chosen.name for chosen in selections}
     extra = own.contenders(names, asked)
     return Plan(
@@ -231,14 +237,8 @@ def explain_command(
     protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)
     if protocol.levels_each > 1:
         raise UsageFault("explain takes one workload at one level", "explain once for each")
-    plan = new_plan(
-        protocol,
-        catalog,
-        Choice(servers, (), setting, (None,)),
-        replace(own, elsewhere=execution.hosts.server is not None),
-        seed,
-        None,
-    )
+    choice = Choice(servers, (), setting, (None,))
+    plan = new_plan(protocol, catalog, choice, own, seed, None)
     sys.exit(execute(replace(plan, explain=True), execution, catalog))
 
 
@@ -298,7 +298,6 @@ def footprint_command(
     }
     named = load_as(catalog.root, "footprint", AloneProtocol)
     protocol = amend(named, changes, {"repetitions": starts})
-    own = replace(own, elsewhere=execution.hosts.server is not None)
     plan = new_plan(protocol, catalog, choice, own, seed, None)
     sys.exit(execute(plan, execution, catalog))
 

@@ -1,6 +1,7 @@
 """The store that commands open, the file of --output; and `deadheat export`, `import`, `clean`."""
 
 import datetime
+import shlex
 import sys
 from pathlib import Path
 
@@ -60,10 +61,11 @@ def write_output(path: Path, written: str | bytes, source: Path) -> None:
 
 
 def require_another(output: Path, source: Path) -> None:
-    """Raises `DeadheatError` if --output would replace `source`, the store or bundle."""
+    """Raises `DeadheatError` if --output would replace `source`, which the command uses too."""
     if output.resolve() == source.resolve():
         raise DeadheatError(
-            f"--output {output}: this file holds the runs, and writing it would delete them",
+            f"--output {output}: the command also uses this file, and writing it would delete what "
+            "it holds",
             "choose another file",
         )
 
@@ -101,7 +103,7 @@ def export_command(run: str | None, output: Path | None, store_path: Path) -> No
         require_another(bundle, store_path)
         export_run(store, run_id, bundle)
     echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
-    echo(f"read it on any machine:  deadheat report --from {bundle}")
+    echo(f"read it on any machine:  deadheat report --from {shlex.quote(str(bundle))}")
 
 
 @listed("import")

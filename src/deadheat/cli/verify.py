@@ -11,8 +11,14 @@ from deadheat.build.leftovers import make_room
 from deadheat.build.prepare import prepare
 from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_for_builds
 from deadheat.catalog import Catalog, Selection, Server, selection
-from deadheat.catalog.manifest import HTTP, TRANSPORTS, Transport
-from deadheat.cli.choice import chosen_servers, open_catalog, refuse_setting
+from deadheat.catalog.manifest import HTTP, Transport
+from deadheat.cli.choice import (
+    OWN_ALONE,
+    chosen_servers,
+    open_catalog,
+    refuse_setting,
+    refuse_start,
+)
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
@@ -136,6 +142,7 @@ def command(
     Examples:
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
+      deadheat verify --all --transport https,h2     every server over these, under load
       deadheat verify go-gin --load 10,100,1000      also under load
       deadheat verify ruby-puma --freeze             a minute and a half longer
       deadheat verify go-gin --strict                a report for a pull request
@@ -156,8 +163,20 @@ def command(
     matching = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
     if transports:
         refuse_setting(setting)
-    settings = ["default" if each == HTTP else each for each in transports or (setting,)]
-    chosen = list(_selections(matching, settings, every_setting)) if not strict else []
+    if own and not is_chosen:
+        refuse_start(setting, (None,), *OWN_ALONE)
+    if every_setting and setting != "default":
+        raise UsageFault(
+            f"--all and --setting {setting} exclude each other",
+            f"deadheat verify '*' --setting {setting} --load 10,100,1000",
+        )
+    if page is not None and page.suffix != ".md":
+        raise UsageFault(
+            f"--page {page}: expected a name that ends in .md",
+            "such as servers.md: the details go to the folder servers",
+        )
+    starts = [] if strict else matching
+    chosen = list(_selections(starts, setting, transports, every_setting))
     if transports and matching and not (chosen or strict):
         raise DeadheatError(
             f"--transport {','.join(transports)}: none of the chosen servers speaks it",
@@ -177,6 +196,11 @@ def command(
             raise DeadheatError(
                 "--strict has a load and a report already: omit --all, --load, -o and --page",
                 "deadheat verify go-gin --strict > comment.md",
+            )
+        if transports:
+            raise DeadheatError(
+                f"--strict reviews plain HTTP: omit --transport {','.join(transports)}",
+                "without --strict, deadheat verify tries other transports",
             )
         require_server_host_only(hosts)
         sys.exit(verify_strictly(matching, setting, limits, hosts, as_json))
@@ -225,9 +249,6 @@ def _own(
             f"--workload {workload}: expected a server of your own",
             "omit it: a server of the catalog is tried with each workload of its manifest",
         )
-    if not own:
-        own.require_sense()
-        return [], []
     changes = {"workloads": workload_values(root, workload), "transports": transports}
     own, protocol = own.with_workload(amend(load_as(root, "settle", SliceProtocol), changes, {}))
     return own.contenders(taken, protocol), list(protocol.workloads)
@@ -242,17 +263,23 @@ def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
 
 
 def _selections(
-    servers: Iterable[Server], settings: Sequence[str], every: bool
+    servers: Iterable[Server],
+    setting: str,
+    transports: Sequence[Transport] | None,
+    every: bool,
 ) -> Iterator[Selection]:
+    """With `every`, all settings and transports of a server, or of these the given transports."""
     without: defaultdict[str, list[str]] = defaultdict(list)
     for server in servers:
-        transports = server.manifest.transports
-        own = ("default", *server.manifest.settings, *transports)
-        for name in own if every else settings:
-            if name in TRANSPORTS and name not in transports:
-                without[name].append(server.name)
+        spoken = server.manifest.transports
+        settings = ("default", *server.manifest.settings) if every else (setting,)
+        for transport in transports or (HTTP, *(spoken if every else ())):
+            if transport == HTTP:
+                yield from (selection(server, name) for name in settings)
+            elif transport in spoken:
+                yield selection(server, transport)
             else:
-                yield selection(server, name)
+                without[transport].append(server.name)
     for name, lacking in without.items():
         echo(f"left out, without {name}: {', '.join(lacking)}", fg="yellow", err=True)
 

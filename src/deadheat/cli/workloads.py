@@ -1,6 +1,7 @@
 """`deadheat workloads`: lists the workloads."""
 
 import re
+import shlex
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -96,7 +97,8 @@ def _report(imported: Imported, output: Path) -> None:
     if imported.left_out:
         echo(f"left out: {_listed(imported.left_out)}")
     echo("read the file before you share it: no rule finds every secret")
-    echo(f"next:     deadheat run --workload {output} --url {escaped(imported.origin)}/")
+    words = ("deadheat", "run", "--workload", str(output), "--url", escaped(f"{imported.origin}/"))
+    echo(f"next:     {shlex.join(words)}")
 
 
 def _listed(counts: Counter[str]) -> str:

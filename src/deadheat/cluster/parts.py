@@ -7,7 +7,7 @@ at any moment, and a later one races what no run has.
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,14 +121,14 @@ def done_of(
 
 
 def shared_of(
-    racers: Mapping[str, Racer], raced: Sequence[RacedContender], named: Collection[str] = ()
+    racers: Mapping[str, Racer], raced: Sequence[RacedContender], named: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The servers that every part has: those named, else those that link the most runs so far.
 
     They must answer every workload that the others do, so that they link each.
     """
     if named:
-        return tuple(name for name in racers if name in {*named})
+        return tuple(named)
     as_now = [each for each in raced if each.name in racers and racers[each.name].raced_as(each)]
     runs = Counter(each.name for each in as_now if each.trials and not each.fault)
     failed = {each.name for each in as_now if each.state == ENDED} - {*runs}

@@ -13,7 +13,7 @@ from deadheat.campaign.campaign import Plan
 from deadheat.catalog import selection
 from deadheat.cluster import parts as edition
 from deadheat.cluster.parts import BoardState, PlannedPart, Racer, Spread
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, StoreError, Unmeasurable
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host.local import LocalHost
 from deadheat.output import echo
@@ -300,4 +300,7 @@ class Sitting:
             for run in run_summaries(store):
                 bundle = bundles / f"{run.run_id}.deadheat"
                 if run.state == edition.ENDED and run.trials and not bundle.exists():
-                    export_run(store, run.run_id, bundle)
+                    try:
+                        export_run(store, run.run_id, bundle)
+                    except StoreError as error:  # the store has the run: a later call tries again
+                        echo(f"! {first_line(error)}", err=True)

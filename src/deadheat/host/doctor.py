@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from deadheat import numbers
 from deadheat.host import Sample
-from deadheat.host.cpu_time import CpuTime, cpu_time
+from deadheat.host.cpu_time import OTHERS_SHARE_MAX, STEAL_SHARE_MAX, CpuTime, cpu_time
 from deadheat.host.fingerprint import Fingerprint, Processor
 
 Level = Literal["ok", "note", "warn", "bad"]
@@ -75,13 +75,10 @@ def host_key(fingerprint: Fingerprint) -> str:
     return f"{cpu.model}, {cpu.logical} CPUs, {fingerprint.kernel}{link}"
 
 
-STEAL_SHARE_MAX = 0.01
-BUSY_SHARE_MAX = 0.05
 CHEAP_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 CONNECTION_LEVELS = (1_000, 10_000, 20_000)
 DESCRIPTORS_RESERVED = 64  # of a process, not for connections
 TIME_WAIT_S = 60  # TCP_TIMEWAIT_LEN, fixed in the kernel
-GIB = 2**30
 
 
 def examine(machine: Machine) -> list[Finding]:
@@ -149,13 +146,13 @@ def other_load(machine: Machine) -> Finding | None:
     last_minute = machine.fingerprint.load_average[0]
     busy = numbers.percent(min(1.0, time.busy_share), 0)
     reading = f"{busy} busy now, load average {last_minute:.2f}"
-    if time.busy_share <= BUSY_SHARE_MAX:
+    if time.busy_share <= OTHERS_SHARE_MAX:
         return Finding("ok", "other load", reading, "The CPUs are idle now.")
     meaning = (
         "Other processes run on these CPUs. Trials that they disturb fail the gate `neighbor`. End "
         "the processes that the command shows."
     )
-    level: Level = "bad" if time.busy_share > 5 * BUSY_SHARE_MAX else "warn"
+    level: Level = "bad" if time.busy_share > 5 * OTHERS_SHARE_MAX else "warn"
     return Finding(level, "other load", reading, meaning, "top -b -n 1 -o %CPU | head -n 15")
 
 

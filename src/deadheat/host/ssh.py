@@ -101,6 +101,7 @@ OPTIONS = {
     "BatchMode": "yes",  # fail instead of asking
     "StrictHostKeyChecking": "yes",
     "ConnectTimeout": str(CONNECT_S),
+    "ControlPath": "none",  # a shared connection would not have the next two
     "ServerAliveInterval": str(ALIVE_S),
     "ServerAliveCountMax": str(ALIVE_LOST_MAX),
     "ForwardAgent": "no",

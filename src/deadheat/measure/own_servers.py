@@ -34,10 +34,19 @@ class OwnRequest:
     body: str | None = None
     status: int | None = None
 
+    @property
+    def options(self) -> list[str]:
+        """Those that gave it."""
+        values = {
+            "--header": self.headers or None,
+            "--method": self.method,
+            "--body": self.body,
+            "--expect-status": self.status,
+        }
+        return [option for option, value in values.items() if value is not None]
+
     def __bool__(self) -> bool:
-        return any(each is not None for each in (self.method, self.body, self.status)) or bool(
-            self.headers
-        )
+        return bool(self.options)
 
     def workload(self, path: str) -> JsonObject:
         """The workload with this one request, as a value of a protocol. Raises `DeadheatError`."""
@@ -90,12 +99,12 @@ class OwnServers:
             raise DeadheatError(
                 "--path: expected a command behind `--`", "with --url, put the path into the URL"
             )
-        for option, given in (("--any-body", self.any_body), ("--header", bool(self.request))):
-            if given and not self:
-                raise DeadheatError(
-                    f"{option}: expected a server of your own",
-                    "omit it: servers of the catalog have one right response",
-                )
+        options = [*(["--any-body"] if self.any_body else []), *self.request.options]
+        if options and not self:
+            raise DeadheatError(
+                f"{options[0]}: expected a server of your own",
+                "omit it: servers of the catalog have one right response",
+            )
         if len(self.names) > len(self.commands) + len(self.urls):
             raise DeadheatError(
                 f"--name {self.names[-1]!r}: there are fewer servers of your own than names",
@@ -125,16 +134,17 @@ class OwnServers:
         protocol = self._with_transports(protocol, alone)
         if not self.request:
             return self, protocol
+        option = self.request.options[0]
         if protocol.workloads:
             raise DeadheatError(
-                f"--header and --workload {','.join(protocol.workload_names)} exclude each other",
-                "a workload has its own requests; so do --method, --body and --expect-status",
+                f"{option} and --workload {','.join(protocol.workload_names)} exclude each other",
+                "omit one of them: a workload has its own requests and right answers",
             )
         paths = {self.request_path} if self.commands else set()
         paths |= {parsed_url(url).target for url in self.urls}
         if len(paths) > 1:
             raise DeadheatError(
-                f"--header: one request for several paths: {', '.join(sorted(paths))}",
+                f"{option}: one request for several paths: {', '.join(sorted(paths))}",
                 "give all servers the same path, or write a workload file: --workload FILE",
             )
         (path,) = paths
@@ -308,6 +318,10 @@ def _with_distinct_names(
     names = {*taken, *CONTROL_WORKS}
     for contender in contenders:
         if contender.name in names and contender.url is not None:
+            if contender.name != parsed_url(contender.url).name:
+                raise DeadheatError(
+                    f"--name {contender.name!r}: another server has this name", "choose another"
+                )
             raise DeadheatError(f"--url {contender.url!r} is given twice", "give it once")
         name, number = contender.name, 1
         while name in names:

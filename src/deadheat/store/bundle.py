@@ -33,6 +33,10 @@ RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 def export_run(store: Store, run_id: str, path: Path) -> None:
     """Write the run to a bundle. Raises `StoreError` if the file cannot be written."""
+    if path.exists() and not path.is_file():  # a device would become a file
+        raise StoreError(
+            f"the bundle {path} cannot be written: expected a regular file", "name another file"
+        )
     try:
         with tempfile.TemporaryDirectory(dir=path.absolute().parent) as folder:
             plain, packed = Path(folder) / "run.sqlite", Path(folder) / "run.xz"
@@ -42,9 +46,14 @@ def export_run(store: Store, run_id: str, path: Path) -> None:
             with plain.open("rb") as source, lzma.open(packed, "wb", preset=XZ_PRESET) as target:
                 shutil.copyfileobj(source, target, CHUNK_BYTES)
             packed.replace(path)
-    except OSError as error:
+    except (OSError, StoreError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError | sqlite3.Error):  # the run cannot be read
+            raise
+        reason = cause.strerror if isinstance(cause, OSError) else cause
         raise StoreError(
-            f"the bundle {path} cannot be written: {error.strerror}", "name another file"
+            f"the bundle {path} cannot be written: {reason}",
+            "free disk space, or name another file",
         ) from error
 
 

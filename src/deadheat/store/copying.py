@@ -40,7 +40,7 @@ BELONGS = {
     " GROUP BY host_key)",
 }
 REFERS_TO = {f"{table}_id": table for table in ("build", "contender", "instance", "trial")}
-OWNED = ("build", "calibration")  # these have `imported_with`
+SHARED = ("build", "calibration")  # several runs refer to them; `imported_with` says whose
 
 
 def copy_run(
@@ -71,7 +71,7 @@ def copy_run(
         values = map(dict, rows)
         if secrets:
             values = map(_masked, values, itertools.repeat(secrets))
-        changed = _changed(table, values, ids, imported, owner if table in OWNED else {})
+        changed = _changed(table, values, ids, imported, owner if table in SHARED else {})
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 

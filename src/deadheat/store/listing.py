@@ -16,7 +16,7 @@ from deadheat.errors import StoreError
 from deadheat.home import home
 from deadheat.inflate import parse
 from deadheat.protocol import StoredProtocol, protocol_of
-from deadheat.store.copying import BELONGS
+from deadheat.store.copying import BELONGS, SHARED
 from deadheat.store.json_columns import parsed
 from deadheat.store.rows import POOLED_GATES
 from deadheat.store.store import Store, run_state
@@ -248,7 +248,6 @@ def _name(row: Mapping[str, Any]) -> str:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error
 
 
-SHARED = ("build", "calibration")  # other runs may refer to them
 ENDED = ("complete", "interrupted", "failed", "lost")
 UNUSED_BUILDS = """
     DELETE FROM build

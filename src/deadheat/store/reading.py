@@ -87,7 +87,6 @@ HISTOGRAMS = """
     WHERE name = ? AND trial_id IN (SELECT value FROM json_each(?)) ORDER BY trial_id
 """
 SLICES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = 'slices' ORDER BY trial_id"
-FINGERPRINT = "the fingerprint of a host"
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 

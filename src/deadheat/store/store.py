@@ -121,11 +121,13 @@ class Store:
 
     def add_build(self, **values: Any) -> int:
         """Add a build of this machine, or find it if it is stored already; returns its id."""
-        row = self._connection.execute(
-            "SELECT id FROM build WHERE server = ? AND key = ? AND imported_with IS NULL",
-            (values["server"], values["key"]),
-        ).fetchone()
-        return row["id"] if row else self._insert("build", **_texts(values))
+        with self._commit() as connection:
+            connection.execute("BEGIN IMMEDIATE")  # another run may add it, too
+            row = connection.execute(
+                "SELECT id FROM build WHERE server = ? AND key = ? AND imported_with IS NULL",
+                (values["server"], values["key"]),
+            ).fetchone()
+            return row["id"] if row else _insert(connection, "build", _texts(values))
 
     def add_contender(self, **values: Any) -> int:
         return self._insert("contender", **_texts(values))
@@ -169,7 +171,8 @@ class Store:
 
     def settle(self) -> None:
         """Merge the write-ahead log into the file, so that the store is this one file."""
-        self._connection.execute("PRAGMA journal_mode = DELETE")
+        with self._commit() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
 
     def rows(self, query: str, *values: object) -> list[Columns]:
         """Rows of a query as dictionaries."""
