@@ -22,6 +22,7 @@ from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
 from deadheat.campaign.campaign import rest_of_run
 from deadheat.catalog import Catalog, Server, find_root, load_catalog
+from deadheat.catalog.manifest import HTTP
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
@@ -158,6 +159,11 @@ def race(
         {"connections": connections, "workloads": workload_values(opened.root, names)},
         {"margin": margin},
     )
+    if rules.transports != (HTTP,):
+        raise UsageFault(
+            f"--protocol {protocol}: expected the transport http, which all cells of a board have",
+            "race others with `deadheat run --transport`",
+        )
     folder = folder or home() / "edition"
     make_room(folder / BUNDLES, home())
     execution = Execution(
