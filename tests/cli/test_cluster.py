@@ -31,6 +31,14 @@ def test_a_protocol_without_slices_is_refused(deadheat: Deadheat) -> None:
     assert "--protocol paper: its kind is 'alone', and here it has to be 'slices'" in ended.err
 
 
+def test_bug_a_shared_server_without_the_workload_was_dropped(
+    deadheat: Deadheat, sliced: str
+) -> None:
+    words = ("bun-serve", "--shared", "apache-static", "--workload", "json", "--protocol", sliced)
+    ended = deadheat("cluster", "run", *words, "--catalog", str(SETTLE.parents[1]))
+    assert (ended.code, "--shared apache-static: expected" in ended.err) == (2, True)
+
+
 def test_an_output_folder_with_files_is_refused(
     deadheat: Deadheat, sliced: str, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.home import home
 from deadheat.host.agent.init import end_with
 from deadheat.output import echo, echo_json, echo_rendered, print_error
@@ -152,6 +152,11 @@ def run(
     chosen = answering([selection(s) for s in chosen_servers(opened, patterns)], rules)
     names = tuple(each.name for each in chosen)
     common = {each.name for each in chosen_servers(opened, shared)} if shared else {*names[:SHARED]}
+    if lost := sorted(common - {*names}):
+        raise UsageFault(
+            f"--shared {', '.join(lost)}: expected servers that answer one of the workloads",
+            "name others: pairs of hosts are compared by what they share",
+        )
     options = {
         "--protocol": protocol,
         "--connections": ",".join(map(str, connections)) if connections else None,
