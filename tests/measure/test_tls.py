@@ -97,7 +97,7 @@ def test_a_server_with_a_certificate_is_verified_and_loaded_over_tls(
     behavior = lifecycle.behavior_of(secure_world, instance, 5.0)
     assert (behavior.fault, behavior.keep_alive, behavior.close_honored) == (None, True, True)
     assert str(behavior.tls).startswith(USUAL_TLS)
-    result = load_server(secure_world, instance, 4, 0.2)
+    result = load_server(secure_world, instance, 4, 1.0)
     assert result.requests_ok > 0
     assert not result.errors_total
 

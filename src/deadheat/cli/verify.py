@@ -249,6 +249,9 @@ def _own(
             f"--workload {workload}: expected a server of your own",
             "omit it: a server of the catalog is tried with each workload of its manifest",
         )
+    if not own:
+        own.require_sense()
+        return [], []
     changes = {"workloads": workload_values(root, workload), "transports": transports}
     own, protocol = own.with_workload(amend(load_as(root, "settle", SliceProtocol), changes, {}))
     return own.contenders(taken, protocol), list(protocol.workloads)

@@ -110,15 +110,15 @@ class OwnServers:
                 f"--name {self.names[-1]!r}: there are fewer servers of your own than names",
                 "a name each, those of commands first",
             )
+        trusting = "--insecure" if self.insecure else "--cacert" if self.cacert else None
+        if trusting and not any(parsed_url(url).is_https for url in self.urls):
+            raise DeadheatError(f"{trusting}: expected --url https://...", "omit it")
+        if self.insecure and self.cacert is not None:
+            raise DeadheatError("--insecure and --cacert exclude each other", "omit --insecure")
 
     @property
     def trust(self) -> tuple[str, ...]:
-        """The options of the engine. Raises `DeadheatError` for options that make no sense."""
-        given = "--insecure" if self.insecure else "--cacert" if self.cacert else None
-        if given and not any(parsed_url(url).is_https for url in self.urls):
-            raise DeadheatError(f"{given}: expected --url https://...", "omit it")
-        if self.insecure and self.cacert is not None:
-            raise DeadheatError("--insecure and --cacert exclude each other", "omit --insecure")
+        """The options of the engine."""
         if self.cacert is not None:
             return ("--cacert", str(self.cacert.absolute()))
         return ("--insecure",) if self.insecure else ()
