@@ -113,7 +113,7 @@ def test_a_connection_per_request_shows_handshakes(deadheat: Deadheat, tmp_path:
         row = by_workload[level["workload"]]
         # A handshake counts if it began in the window, and an answer if its connect did.
         assert row["handshakes"] == pytest.approx(
-            sum(t["requests_ok"] for t in level["trials"]), rel=0.2
+            sum(t["requests_ok"] for t in level["trials"]), rel=0.5
         )
         assert row["per_s"] > 0
 
