@@ -72,6 +72,7 @@ def test_bug_verify_did_not_see_what_a_load_sees(
 
 SETTLED = 'kind = "settle", invocations = 1, budget_s = 14'  # a short load does not see all
 TWICE_STARTED = 'kind = "fixed", repetitions = 5, invocations = 2'  # also on a busy machine
+TRIES = 3  # noise may cost a start, and the other one is never frozen
 RACE = race_protocol(
     "race",
     SETTLED,
@@ -133,6 +134,11 @@ def test_a_race_sees_what_a_short_load_does_not(tmp_path: Path) -> None:
     (level,) = contender["levels"]
     assert level["rate_per_s"] is not None
     assert level["rate_per_s"] <= 1.2 / moody.SLOW_S, "one loop sleeps that long for each request"
+    for number in range(1, TRIES):
+        if "exit 7" not in json.dumps(dies_frozen["cautions"]):
+            (folder := tmp_path / f"again-{number}").mkdir()
+            mode = "dies while frozen"
+            dies_frozen = raced(mode, folder, races[mode])
     said = json.dumps(dies_frozen["cautions"])
     assert "exit 7" in said, said
     (contender,) = (each for each in dies_frozen["contenders"] if each["role"] == "contender")
