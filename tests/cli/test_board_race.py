@@ -161,7 +161,7 @@ def test_the_pages_are_written_anew_only_after_a_run(tmp_path: Path) -> None:
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A catalog in which hello is written in Ruby, and tires needs a tool that nobody has."""
+    """A catalog in which hello is written in Ruby, and tires needs a tool that does not exist."""
     catalog = tmp_path / "mixed"
     shutil.copytree(CATALOG, catalog)
     changes = (("hello", '"Python"', '"Ruby"'), ("tires", 'recipe = "python"', 'recipe = "none"'))

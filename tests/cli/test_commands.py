@@ -310,10 +310,10 @@ def test_own_servers_take_part_in_every_race(
 def test_bug_an_interrupt_lost_the_capacities_that_were_found(
     deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Capacity(name="hello", rate_per_s=10, above_per_s=12, trials=2, trouble=None)
+    of_hello = Capacity(name="hello", rate_per_s=10, above_per_s=12, trials=2, trouble=None)
 
     def find_capacities(*_: object) -> Iterator[Capacity]:
-        yield found
+        yield of_hello
         raise KeyboardInterrupt
 
     monkeypatch.setattr(capacity, "find_capacities", find_capacities)
@@ -321,7 +321,7 @@ def test_bug_an_interrupt_lost_the_capacities_that_were_found(
     with Store(home / "runs.sqlite", read_only=True) as store:
         (run,) = store.rows("SELECT id, state, conclusion FROM run")
     assert run["state"] == "interrupted"
-    assert json.loads(run["conclusion"])["capacities"] == [found.model_dump()]
+    assert json.loads(run["conclusion"])["capacities"] == [of_hello.model_dump()]
     assert "hello: 10 requests/s held p99=10ms" in deadheat("report", run["id"], "-v").out
 
 

@@ -335,7 +335,7 @@ def test_bug_a_disk_that_filled_during_an_export_named_a_temporary_store(
     class FullStore(Store):
         def __init__(self, path: Path) -> None:
             super().__init__(path)
-            self._connection.execute("PRAGMA max_page_count = 1")  # no more than it has
+            self._connection.execute("PRAGMA max_page_count = 1")  # the file cannot grow
 
     with run.store._connection as connection:
         connection.execute("UPDATE trial SET stdout = randomblob(100000)")

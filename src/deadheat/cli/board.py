@@ -161,7 +161,7 @@ def race(
     )
     if rules.transports != (HTTP,):
         raise UsageFault(
-            f"--protocol {protocol}: expected the transport http, which all cells of a board have",
+            f"--protocol {protocol}: expected the transport http: a board has no other",
             "race others with `deadheat run --transport`",
         )
     folder = folder or home() / "edition"

@@ -155,7 +155,7 @@ def run(
     if lost := sorted(common - {*names}):
         raise UsageFault(
             f"--shared {', '.join(lost)}: expected servers that answer one of the workloads",
-            "name others: pairs of hosts are compared by what they share",
+            "name others: the shared servers link the pairs of hosts",
         )
     options = {
         "--protocol": protocol,
