@@ -116,6 +116,12 @@ stored-board: build        ## the boards of the editions in docs/results: all wo
 	$(UV) run deadheat board write docs/results/edition -o target/board-hello \
 		$(if $(URL),--url $(URL)/hello)
 
+.PHONY: stored-transports
+stored-transports: build   ## the page of the race over http, https and h2 in docs/results
+	@mkdir -p target/transports
+	$(UV) run deadheat report --from docs/results/transports.deadheat --format html \
+		-o target/transports/index.html
+
 PAGE := src/deadheat/report/formats/page.html
 
 .PHONY: page

@@ -92,7 +92,7 @@ STATES = [  # of standard output and of standard error
     *(("kept", "kept"), ("closed", "closed"), ("full", "kept"), ("broken", "kept")),
     *(("kept", "full"), ("kept", "broken")),
 ]
-STATES_OF_HELP = STATES[:4]
+HELP = "run --help"  # that of every command is printed by the same function
 MEASURED = {ExitCode.OK, ExitCode.NO_ANSWER, ExitCode.UNMEASURABLE}
 ENDED_BY = {"full": ExitCode.FAILED, "broken": ExitCode.OUTPUT_CLOSED}  # if it prints something
 FULL = "error: the output: No space left on device"
@@ -103,8 +103,8 @@ def test_each_command_has_a_call() -> None:
     assert {*CALLS} == {name for name, _ in commands()}
 
 
-def called(name: str, folder: Path) -> list[dict[str, Any]]:
-    """The call of a command in all `STATES`, and its help in those of standard output, in order."""
+def called(name: str, call: Call, folder: Path) -> list[dict[str, Any]]:
+    """The call of a command in all `STATES`, in order."""
     template = folder / "template"
     (template / "home").mkdir(parents=True)
     made = made_run(template / "home" / "runs.sqlite")
@@ -113,13 +113,9 @@ def called(name: str, folder: Path) -> list[dict[str, Any]]:
     (template / "short.toml").write_text(short_race('kind = "fixed", repetitions = 2'))
     (template / "own" / "servers").mkdir(parents=True)
     (template / "board.csv").write_text("entry,rate_per_s\nalpha,9000\nbeta,8000\n")
-    call = CALLS[name]
-    asks = [(f"{name} {call.words}".format(run=run_id), call.ends_after_s), (f"{name} --help", 0)]
-    tasks = [
-        {"words": shlex.split(words), "ends_after_s": end_s, "stdout": stdout, "stderr": stderr}
-        for (words, end_s), states in zip(asks, (STATES, STATES_OF_HELP), strict=True)
-        for stdout, stderr in states
-    ]
+    words = shlex.split(f"{name} {call.words}".format(run=run_id))
+    ask = {"words": words, "ends_after_s": call.ends_after_s}
+    tasks = [{**ask, "stdout": stdout, "stderr": stderr} for stdout, stderr in STATES]
     environment = {**os.environ, "DEADHEAT_CATALOG": str(CATALOG), "DEADHEAT_LOAD": find_engine()}
     environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
@@ -134,24 +130,23 @@ def called(name: str, folder: Path) -> list[dict[str, Any]]:
     return ended
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, HELP])
 def test_every_command_bears_outputs_that_are_closed_full_or_broken(
     name: str, tmp_path: Path
 ) -> None:
-    ended = called(name, tmp_path)
-    for usual, *others in (ended[: len(STATES)], ended[len(STATES) :]):
-        prints = bool(Path(usual["folder"], "stdout").read_text())
-        measures = CALLS[name].measures and "--help" not in usual["words"]
-        for other in others:
-            codes = {usual["code"]} | (MEASURED if measures else set())
-            if prints and other["stdout"] in ENDED_BY:
-                codes = {ENDED_BY[other["stdout"]]}
-            said = "" if other["stderr"] != "kept" else Path(other["folder"], "stderr").read_text()
-            state = (other["words"], other["stdout"], other["stderr"], said)
-            assert other["code"] in codes, state
-            assert "Traceback" not in said, state
-            assert "Exception ignored" not in said, state
-            assert (FULL in said) == (prints and other["stdout"] == "full"), state
+    call = CALLS.get(name, Call(""))
+    usual, *others = called(name, call, tmp_path)
+    prints = bool(Path(usual["folder"], "stdout").read_text())
+    for other in others:
+        codes = {usual["code"]} | (MEASURED if call.measures else set())
+        if prints and other["stdout"] in ENDED_BY:
+            codes = {ENDED_BY[other["stdout"]]}
+        said = "" if other["stderr"] != "kept" else Path(other["folder"], "stderr").read_text()
+        state = (other["words"], other["stdout"], other["stderr"], said)
+        assert other["code"] in codes, state
+        assert "Traceback" not in said, state
+        assert "Exception ignored" not in said, state
+        assert (FULL in said) == (prints and other["stdout"] == "full"), state
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", ">&- 2>&-"])

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.campaign import failures
+from deadheat.campaign import explain, failures
 from deadheat.campaign.run import RunContext
 from deadheat.cli import capacity, verify
 from deadheat.measure.inspection import Inspection
@@ -193,10 +193,14 @@ def test_transports_that_cannot_be_are_refused(
     assert symptom in ended.err
 
 
-def test_the_gap_of_a_server_over_two_transports_is_split(deadheat: Deadheat) -> None:
+def test_the_gap_of_a_server_over_two_transports_is_split(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Regression: explain refused two transports as two levels."""
-    once = ("--repetitions", "2", "--invocations", "2", "-c", "2")
-    ended = deadheat("explain", "nulls", *once, "--transport", "http,https")
+    for name in ("WATCHED_S", "TRACED_S", "SAMPLED_S"):
+        monkeypatch.setattr(explain, name, 0.3)
+    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--invocations", "2")
+    ended = deadheat("explain", "nulls", *race, "--transport", "http,https")
     assert ended.ran, ended.err
     assert ended.out.count("\nGAP ") == 1, ended.out
     document = json.loads(deadheat("report", "--format", "json").out)["explanation"]
@@ -244,10 +248,17 @@ def test_a_slower_revision_does_not_pass_over_a_transport(
     assert all(name.endswith(f":{transport}") for name in names), names
 
 
-@pytest.mark.parametrize("transport", ["https", "h2"])
+@pytest.mark.parametrize(
+    ("transport", "formats"), [("https", ("terminal", "md", "csv")), ("h2", ("json", "html"))]
+)
 def test_the_capacity_of_a_server_over_a_transport(
-    deadheat: Deadheat, home: Path, transport: str
+    deadheat: Deadheat,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
+    formats: tuple[str, ...],
 ) -> None:
+    monkeypatch.setattr("deadheat.campaign.capacity.TRIALS_MAX", 4)
     search = ("-c", "2", "-d", "100ms", "--slo", "p50=1s", "--transport", transport)
     more = ("--streams", "3", "--tls-key", "rsa") if transport == "h2" else ()
     ended = deadheat("capacity", "nulls", *search, *more, "--json")
@@ -259,7 +270,7 @@ def test_the_capacity_of_a_server_over_a_transport(
     with Store(home / "runs.sqlite", read_only=True) as store:
         (row,) = store.rows("SELECT max(requests_ok) AS most FROM trial")
     assert row["most"] > 0
-    for format_ in ("terminal", "md", "csv", "json", "html"):
+    for format_ in formats:
         shown = deadheat("report", document["run"], "--format", format_)
         assert (shown.code, "nulls" in shown.out) == (0, True), shown.err
 

@@ -102,6 +102,15 @@ def test_rejects_output_without_a_result() -> None:
     assert caught.value.hint == "apr_pollset_poll: The timeout specified has expired (70007)"
 
 
+def test_bug_a_lack_of_ports_was_shown_as_a_number_of_apr() -> None:
+    """At 20,000 connections, those of the trial before still held their ports."""
+    stderr = "apr_socket_connect(): Cannot assign requested address (99)"
+    failed = completed("Test aborted after 10 failures", stderr, exit_code=99)
+    with pytest.raises(GeneratorFailed, match="no free port for some of") as caught:
+        Ab().parse(SPEC, failed, "2.3")
+    assert caught.value.hint and "ip_local_port_range" in caught.value.hint
+
+
 def test_reads_the_version() -> None:
     output = "This is ApacheBench, Version 2.3 <$Revision$>"
     assert Ab().version(completed(output)) == "2.3"

@@ -19,6 +19,7 @@ from deadheat.load.base import (
 )
 
 REQUESTS_MAX = 5_000_000  # ab reserves memory for each request in advance
+NO_FREE_PORT = "Cannot assign requested address"
 _CAUSES = ("Connect", "Receive", "Length", "Exceptions")
 
 
@@ -54,12 +55,19 @@ class Ab:
         complete = re.search(r"Complete requests:\s+(\d+)", text)
         elapsed = re.search(r"Time taken for tests:\s+([\d.]+) seconds", text)
         if complete is None or elapsed is None:
+            if NO_FREE_PORT in completed.stderr:
+                raise GeneratorFailed(
+                    f"ab had no free port for some of {spec.connections:,} connections",
+                    "closed connections hold theirs for a while: use fewer connections, or more "
+                    'ports: sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"',
+                )
             raise no_result(self.name, completed)
         requests, elapsed_s = int(complete.group(1)), float(elapsed.group(1))
         if requests == 0:
             raise GeneratorFailed(
                 f"ab ended after {elapsed_s:.1f} s with no request complete",
-                f"opening {spec.connections:,} connections takes longer: use a longer --duration",
+                f"the server dropped connections, or {spec.connections:,} take longer to open: use "
+                "fewer, or a longer --duration",
             )
         whole_s = max(1, round(spec.duration_s))
         if requests < (spec.request_cap or REQUESTS_MAX) and elapsed_s < WHOLE_SHARE_MIN * whole_s:
