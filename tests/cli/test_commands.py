@@ -317,7 +317,9 @@ def test_bug_an_interrupt_lost_the_capacities_that_were_found(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(capacity, "find_capacities", find_capacities)
-    assert deadheat("capacity", "hello").code == ExitCode.INTERRUPTED
+    ended = deadheat("capacity", "hello")
+    assert ended.code == ExitCode.INTERRUPTED
+    assert "interrupted: `deadheat report " in ended.err
     with Store(home / "runs.sqlite", read_only=True) as store:
         (run,) = store.rows("SELECT id, state, conclusion FROM run")
     assert run["state"] == "interrupted"

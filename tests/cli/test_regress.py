@@ -145,6 +145,15 @@ def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -
     assert "missing start command" in ended.err
 
 
+@pytest.mark.parametrize("flag", ["--comment", "--junit"])
+def test_bug_a_file_over_the_store_was_blamed_on_another_flag(
+    deadheat: Deadheat, run: MadeRun, flag: str
+) -> None:
+    ended = deadheat("regress", flag, str(run.store.path), "--", "true")
+    assert ended.code == 2
+    assert f"{flag} {run.store.path}: the command also uses this file" in ended.err
+
+
 def test_rejects_a_folder_outside_a_repository(
     deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

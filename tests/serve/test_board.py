@@ -252,6 +252,17 @@ def test_a_server_page_has_its_start_line_its_output_and_how_to_repeat_it(tmp_pa
     assert html.escape(shown) in page
 
 
+def test_bug_two_levels_of_a_workload_had_the_same_id(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol={"connections": [10, 100]})
+    run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
+    run.end()
+    folder = tmp_path / "board"
+    assert board_of(run, "-o", str(folder)).exit_code == 0
+    page = (folder / "servers" / "alpha.html").read_text("utf-8")
+    assert page.count("100 connections</h2>") == page.count("10 connections</h2>") == 1
+    assert page.count('id="w-hello"') == 1
+
+
 def test_an_older_edition_gives_changes(tmp_path: Path) -> None:
     old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
     sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})

@@ -155,9 +155,15 @@ def command(
             require_contenders(entered)
             context = RunContext(world, resolved.protocol, store, run.id, entered, 0, listen)
             results: list[Capacity] = []
-            for result in find_capacities(context, objective):
-                results.append(result)
-                run.conclude(capacities=tuple(results))
+            try:
+                for result in find_capacities(context, objective):
+                    results.append(result)
+                    run.conclude(capacities=tuple(results))
+            except KeyboardInterrupt:
+                if results:
+                    report = f"deadheat report {run_argument(run.id, store_path)}"
+                    listen(Event(f"interrupted: `{report}` shows what was found", trouble=True))
+                raise
     if as_json:
         capacities = [result.model_dump() for result in results]
         echo_json({"run": run.id, "slo": slo, "capacities": capacities})

@@ -144,10 +144,11 @@ def command(
             f"--transport {','.join(judged.transports)}: expected one", "judge each in its own run"
         )
     sample = own.sample(judged)
-    outputs = [path for path in (comment_path, junit_path) if path is not None]
-    for path in outputs:
-        require_another(path, store_path)
-    make_room(*(path.absolute().parent for path in (store_path, *outputs)))
+    outputs = {"--comment": comment_path, "--junit": junit_path}
+    for name, path in outputs.items():
+        if path is not None:
+            require_another(path, store_path, name)
+    make_room(*(path.absolute().parent for path in (store_path, *outputs.values()) if path))
     with (
         Store(store_path) as store,
         world_on(hosts, judged.generator, judged.threads, limits=limits, isolate=isolate) as world,

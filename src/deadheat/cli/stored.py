@@ -60,11 +60,11 @@ def write_output(path: Path, written: str | bytes, source: Path) -> None:
         raise DeadheatError(f"--output {path}: {error.strerror}", "choose another file") from error
 
 
-def require_another(output: Path, source: Path) -> None:
-    """Raises `DeadheatError` if --output would replace `source`, which the command uses too."""
+def require_another(output: Path, source: Path, flag: str = "--output") -> None:
+    """Raises `DeadheatError` if the file of `flag` would replace `source`, which is in use."""
     if output.resolve() == source.resolve():
         raise DeadheatError(
-            f"--output {output}: the command also uses this file, and writing it would delete what "
+            f"{flag} {output}: the command also uses this file, and writing it would delete what "
             "it holds",
             "choose another file",
         )

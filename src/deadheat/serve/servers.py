@@ -7,7 +7,7 @@ import shlex
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, starmap
+from itertools import chain, groupby, starmap
 from typing import TypeVar
 
 from deadheat import numbers
@@ -118,6 +118,15 @@ def shown_server(store: Store, name: str) -> str:
     return name if name in names else files.get(f"servers/{name}", name)
 
 
+def _of_level(level: Level, several: Sequence[Figures]) -> Iterator[Html]:
+    """A server's runs at one level, the newest first in `several`."""
+    yield heading(one_line(str(level)))
+    marks = [_mark(each) for each in reversed(several) if each.rate_per_s]
+    if len(marks) > 1:  # one run needs no chart
+        yield chart("req/s, run by run; machines may differ", marks)
+    yield table("Every run, the newest first", HEADER, map(_row, several))
+
+
 def timeline_page(store: Store, name: str) -> str:
     """The served page of one contender. Raises `StoreError` if no run has it."""
     timeline = points(store, name)
@@ -163,12 +172,8 @@ def server_page(
     meeting and the number of runs for each opponent that it has a page with."""
     shown = one_line(name, 80)
     parts = [paragraph(_about(facts), "lead")] if facts else []
-    for level, several in _by_level(figures).items():
-        parts.append(Html(f'<h2 id="{anchor(level.workload)}">{text(one_line(str(level)))}</h2>'))
-        marks = [_mark(each) for each in reversed(several) if each.rate_per_s]
-        if len(marks) > 1:  # one run needs no chart
-            parts.append(chart("req/s, run by run; machines may differ", marks))
-        parts.append(table("Every run, the newest first", HEADER, map(_row, several)))
+    levels = groupby(_by_level(figures).items(), key=lambda item: item[0].workload)
+    parts += [_section(workload, chain(*starmap(_of_level, of))) for workload, of in levels]
     if newest:
         rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
         parts += [
