@@ -149,7 +149,7 @@ def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -
 def test_bug_a_file_over_the_store_was_blamed_on_another_flag(
     deadheat: Deadheat, run: MadeRun, flag: str
 ) -> None:
-    ended = deadheat("regress", flag, str(run.store.path), "--", "true")
+    ended = deadheat("regress", "--base", "good", flag, str(run.store.path), *START)
     assert ended.code == 2
     assert f"{flag} {run.store.path}: the command also uses this file" in ended.err
 

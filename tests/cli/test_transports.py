@@ -199,8 +199,10 @@ def test_the_gap_of_a_server_over_two_transports_is_split(
     """Regression: explain refused two transports as two levels."""
     for name in ("WATCHED_S", "TRACED_S", "SAMPLED_S"):
         monkeypatch.setattr(explain, name, 0.3)
-    race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--invocations", "2")
-    ended = deadheat("explain", "nulls", *race, "--transport", "http,https")
+    protocols = tmp_path / "catalog" / "protocols"
+    protocols.mkdir()
+    (protocols / "explain.toml").write_text(RACE.replace('"race"', '"explain"'))
+    ended = deadheat("explain", "nulls", "--invocations", "2", "--transport", "http,https")
     assert ended.ran, ended.err
     assert ended.out.count("\nGAP ") == 1, ended.out
     document = json.loads(deadheat("report", "--format", "json").out)["explanation"]

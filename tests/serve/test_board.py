@@ -253,7 +253,7 @@ def test_a_server_page_has_its_start_line_its_output_and_how_to_repeat_it(tmp_pa
 
 
 def test_bug_two_levels_of_a_workload_had_the_same_id(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol={"connections": [10, 100]})
+    run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
     run.end()
     folder = tmp_path / "board"
