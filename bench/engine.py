@@ -65,13 +65,10 @@ def main() -> int:
 
 
 def store(path: Path, results: list[dict[str, Any]]) -> None:
-    """Writes the scenes, in the place of those of their names, beside the file's others.
-
-    Each has its command. That of the whole file is of scenes that an earlier version measured.
-    """
+    """Writes the scenes, in the place of those of their names, beside the file's others."""
     document = json.loads(path.read_text()) if path.exists() else {"scenes": []}
     by_name = {scene["scene"]: scene for scene in (*document["scenes"], *results)}
-    path.write_text(json.dumps({**document, "scenes": [*by_name.values()]}) + "\n")
+    path.write_text(json.dumps({"scenes": [*by_name.values()]}) + "\n")
 
 
 def arguments() -> argparse.Namespace:
