@@ -116,8 +116,12 @@ def verdict_of(ratios: Ratios) -> Verdict:
     return verdict
 
 
-def test_an_outlook_predicts_the_detectable_effect_of_a_longer_race() -> None:
+@pytest.mark.parametrize("disagreement", [0.0, 0.01])
+def test_an_outlook_predicts_the_detectable_effect_of_a_longer_race(disagreement: float) -> None:
+    """Regression: the effect of the present race left the disagreement out."""
     before = ratios(0.01, slice_variance=0.0, start_variance=0.001)
+    fits = replace(before.fits, disagreement=np.full((2, 2), disagreement))
+    before = replace(before, fits=fits)
     outlook = outlook_of(before, 0, 1)
     assert outlook is not None
     now = float(detectable_ratio(before.fits, before.alpha_left)[0, 1])

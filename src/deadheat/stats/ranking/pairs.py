@@ -326,16 +326,16 @@ def fill_indirect(fits: PairFits) -> PairFits:
 def detectable_ratio(fits: PairFits, alpha: float, power: float = 0.8) -> Floats:
     """Minimum detectable ratio of every pair, minus 1: 0.02 is a difference of 2 %.
 
-    (t[1 - alpha/2] + t[power]) standard errors, on logs: the true difference that a
-    two-sided test at `alpha` detects with probability `power`. Matrix [contender, contender];
-    infinite where the degrees of freedom are too few for the ratio to be a float.
+    (t[1 - alpha/2] + t[power]) standard errors and the disagreement, on logs: the true difference
+    that a two-sided test at `alpha` detects with probability `power`. Matrix [contender,
+    contender]; infinite where the degrees of freedom are too few for the ratio to be a float.
     """
     if not 0.5 < power < 1:
         raise ValueError(f"power {power}: expected a number between 0.5 and 1")
     reach = t_critical(alpha / 2, fits.degrees_of_freedom)
     reach = reach + t_critical(1 - power, fits.degrees_of_freedom)
     with np.errstate(over="ignore"):
-        return np.asarray(np.expm1(reach * fits.standard_error))
+        return np.asarray(np.expm1(reach * fits.standard_error + fits.disagreement))
 
 
 def minimum_detectable_effect(fits: PairFits, alpha: float, power: float = 0.8) -> float:
