@@ -264,6 +264,20 @@ def test_bug_a_race_was_judged_anew_after_an_interrupt_of_its_latency(tmp_path: 
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
 
 
+def test_bug_a_race_was_judged_anew_after_a_kill_during_its_latency(tmp_path: Path) -> None:
+    """The verdict was stored only when the run ended."""
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    seen: list[object] = []
+
+    def look_at_the_store(number: int) -> None:
+        if number == 2:
+            seen.append(conclusion(fake)["why"])
+
+    fake.before_load = look_at_the_store
+    fake.conduct(sliced(), latency_s=1.0)
+    assert seen == ["settled"]
+
+
 def test_a_contender_that_was_out_of_the_race_stays_out_of_what_follows_it(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000, broken=500)
     fake.servers["broken"] = FakeServer(answer=lambda _: b"HTTP/1.1 500 No\r\n\r\n")

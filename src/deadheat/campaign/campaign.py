@@ -228,6 +228,7 @@ def _race_to_its_end(race: Race, plan: Plan, context: RaceContext, run: Run) -> 
         answered = "settled" if stopping.question == "order" else "verdict reached"
         why = answered if look.settled else "budget spent"
     run.conclude(why=why, share=look.share, look=look.number)
+    context.store.keep_conclusion(run.id, run.conclusion)
 
 
 def _verifies(plan: Plan, out: Collection[str]) -> str:

@@ -99,6 +99,13 @@ class Store:
         if updated.rowcount != 1:
             raise StoreError(f"run {run_id} has just been resumed by another process")
 
+    def keep_conclusion(self, run_id: str, conclusion: Conclusion) -> None:
+        """Store what is known of a run that goes on. It stays if the process is killed."""
+        with self._commit() as connection:
+            connection.execute(
+                "UPDATE run SET conclusion = ? WHERE id = ?", (conclusion.to_text(), run_id)
+            )
+
     def end_run(self, run_id: str, state: str, conclusion: Conclusion) -> None:
         """Close a run as `complete`, `interrupted` or `failed`."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
