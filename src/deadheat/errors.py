@@ -65,3 +65,8 @@ class Unmeasurable(DeadheatError):
 
 class StoreError(DeadheatError):
     """The store cannot be opened, read or written."""
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says, or "no reason"."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

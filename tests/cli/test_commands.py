@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,10 +15,11 @@ from deadheat.campaign import explain
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.run import RunContext
 from deadheat.catalog import Server, load_catalog
+from deadheat.catalog.manifest import Need
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import calibrate, capacity, choice
 from deadheat.cli.endings import ExitCode
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import Unmeasurable
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
@@ -197,18 +199,25 @@ def test_install_skips_needs_that_are_met(servers: list[Server]) -> None:
     assert {spec.command for _, spec in host.calls} == {("python3", "--version")}
 
 
-def test_a_failed_install_shows_the_last_lines_of_output(servers: list[Server]) -> None:
+def test_a_failed_install_keeps_no_other_from_running(
+    servers: list[Server], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: `build --install` stopped at the first tool that could not be installed."""
+    other = Need(tool="hex", probe=("hex", "--version"), install="mix local.hex --force")
     host = FakeHost()
     host.on_run(
         lambda command: command[0] == "sh",
         lambda *_: Completed(100, "Reading\n", "E: no such package\n", 1, 1),
     )
-    with pytest.raises(DeadheatError) as caught:
-        install_missing(host, servers)
-    assert str(caught.value).startswith(
-        "--install: `apt-get install -y python3` ended with exit code 100\n"
-        "Reading\nE: no such package"
-    )
+    install_missing(host, [*servers, replace(servers[0], needs=(other,))])
+    ran = [spec.command[-1] for name, spec in host.calls if spec.command[0] == "sh"]
+    assert ran == ["apt-get update", "apt-get install -y python3", "mix local.hex --force"]
+    assert (
+        "`apt-get update` failed\n"
+        "not installed: `apt-get install -y python3` ended with exit code 100\n"
+        "  Reading\n  E: no such package\n"
+        "not installed: `mix local.hex --force` ended with exit code 100\n"
+    ) in capsys.readouterr().err
 
 
 def test_bare_verify_asks_for_names(deadheat: Deadheat) -> None:

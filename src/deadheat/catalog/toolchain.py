@@ -18,7 +18,6 @@ from pathlib import Path
 
 from deadheat.catalog.manifest import Need
 from deadheat.catalog.server import Server
-from deadheat.errors import DeadheatError
 from deadheat.foreign_text import escaped
 from deadheat.host import Completed, Host, HostError, ProcessSpec
 from deadheat.host.batch import run_batch
@@ -236,23 +235,28 @@ def install_missing(host: Host, servers: Sequence[Server]) -> None:
     """Print and run the install command of each missing need, each command once.
 
     The first is `apt-get update`, if one of them uses apt-get: without it, a fresh system knows no
-    packages. A failed update is reported only if an install fails too, because one broken source
-    makes it fail. Raises `DeadheatError` with the last lines of output of a command that fails.
+    packages. A command that fails is reported with its last lines of output, and the others still
+    run: only the servers that need its tool cannot be built.
     """
     toolchains = Toolchains(host)
     commands = dict.fromkeys(
         probe.need.install for server in servers for probe in missing(toolchains.check(server))
     )
-    if needs_update(commands) and _run(host, UPDATE).exit_code != 0:
-        echo(f"warning: `{UPDATE}` failed", err=True)
-    for command in commands:
-        completed = _run(host, command)
-        if completed.exit_code != 0:
-            tail = "\n".join((completed.stdout + completed.stderr).splitlines()[-10:])
-            raise DeadheatError(
-                f"--install: `{command}` ended with exit code {completed.exit_code}\n{tail}",
-                None if os.geteuid() == 0 else "install commands need root: run them with sudo",
-            )
+    update_failed = needs_update(commands) and _run(host, UPDATE).exit_code != 0
+    failures = [
+        (command, completed)
+        for command in commands
+        if (completed := _run(host, command)).exit_code != 0
+    ]
+    if failures and update_failed:  # one broken source fails it, and most packages still install
+        echo(f"`{UPDATE}` failed", fg="yellow", err=True)
+    for command, completed in failures:
+        ended = f"not installed: `{escaped(command)}` ended with exit code {completed.exit_code}"
+        echo(ended, fg="yellow", err=True)
+        for line in (completed.stdout + completed.stderr).splitlines()[-10:]:
+            echo(f"  {escaped(line)}", err=True)
+    if failures and os.geteuid() != 0:
+        echo("install commands need root: run them with sudo", err=True)
 
 
 def needs_update(commands: Iterable[str]) -> bool:

@@ -49,9 +49,8 @@ from deadheat.cli.race_options import (
 )
 from deadheat.cli.stored import command_line, stored
 from deadheat.cluster.parts import BoardState, Racer, Spread
-from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief, first_line
+from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief
 from deadheat.errors import DeadheatError, UsageFault
-from deadheat.events import Event, Listener
 from deadheat.home import home
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
@@ -266,7 +265,7 @@ def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Can
     make_room(logs)
     with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
         if install:
-            _install(servers, host, listen)
+            install_missing(host, servers)
         candidates = build_ahead(
             servers, host, builder_on(host, limits), brief(listen), jobs_that_fit(host)
         )
@@ -279,20 +278,6 @@ def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Can
     left_out = f", {missing} do not work here" if missing else ""
     echo(f"servers     {numbers.count(len(built), 'server')} built{left_out}")
     return built
-
-
-def _install(servers: Sequence[Server], host: LocalHost, listen: Listener) -> None:
-    """Install what all of them lack; if that fails, what each lacks, so that one costs one line."""
-    try:
-        install_missing(host, servers)
-        return
-    except DeadheatError as error:
-        listen(Event(first_line(error), trouble=True))
-    for server in servers:
-        try:
-            install_missing(host, [server])
-        except DeadheatError as error:
-            listen(Event(f"{server.name}: {first_line(error)}", trouble=True))
 
 
 @click.group("board", cls=CommandGroup, summary=SUMMARIES["board"])

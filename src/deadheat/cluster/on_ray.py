@@ -18,7 +18,7 @@ from typing import Any
 from deadheat import __version__
 from deadheat.cluster.race import Ending
 from deadheat.cluster.result import ClusterHost, HostPair
-from deadheat.errors import DeadheatError, StoreError
+from deadheat.errors import DeadheatError, StoreError, first_line
 from deadheat.store import Store
 from deadheat.store.bundle import export_run
 from deadheat.store.listing import run_ids
@@ -177,13 +177,13 @@ class RayCluster:
         try:
             exit_code, bundle, error, share = self._ray.get(ended[0])
         except self._ray.exceptions.RayError as fault:
-            return Ending(pair, lost=f"its load host {pair.load.name} died ({_first_line(fault)})")
+            return Ending(pair, lost=f"its load host {pair.load.name} died ({first_line(fault)})")
         ray_cpu, lost = {"both" if server is load else "load": share}, None
         if server is not load:
             try:
                 ray_cpu["server"] = self._ray.get(server.ray_share.remote(), timeout=READ_S)
             except self._ray.exceptions.RayError as fault:
-                lost = f"its server host {pair.server.name} died ({_first_line(fault)})"
+                lost = f"its server host {pair.server.name} died ({first_line(fault)})"
         return Ending(pair, exit_code, bundle, error, ray_cpu, lost)
 
     def _workers_of(self, couple: tuple[Node, Node]) -> tuple[Any, Any]:
@@ -218,7 +218,7 @@ class RayCluster:
                     ) from error
                 except faults.RayError as error:
                     raise DeadheatError(
-                        f"host {host.name}: deadheat does not start there: {_first_line(error)}",
+                        f"host {host.name}: deadheat does not start there: {first_line(error)}",
                         "install it on every host: pip install 'deadheat[cluster]'",
                     ) from error
                 if version != own:
@@ -255,13 +255,9 @@ def ray_cluster(address: str, ssh_user: str | None) -> Iterator[RayCluster]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError) as error:
-        first = _first_line(error)
+        first = first_line(error)
         raise DeadheatError(f"--address {address}: no Ray cluster: {first}", NODES) from error
     try:
         yield RayCluster(ray, ssh_user)
     finally:
         ray.shutdown()
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

@@ -13,7 +13,7 @@ from deadheat.campaign.campaign import Plan
 from deadheat.catalog import selection
 from deadheat.cluster import parts as edition
 from deadheat.cluster.parts import BoardState, PlannedPart, Racer, Spread
-from deadheat.errors import DeadheatError, StoreError, Unmeasurable
+from deadheat.errors import DeadheatError, StoreError, Unmeasurable, first_line
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host.local import LocalHost
 from deadheat.output import echo
@@ -42,10 +42,6 @@ def brief(listen: Listener) -> Listener:
         listen(event)
 
     return listen_briefly
-
-
-def first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 @dataclass(slots=True)
