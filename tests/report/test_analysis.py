@@ -34,7 +34,7 @@ from deadheat.stats.ranking.ranks import dead_heats
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
-from tests.report.sliced import SLICED, sliced_race
+from tests.report.sliced import SLICED, add_slices, sliced_race
 
 BUSY = failed("client_cpu", 0.93)
 RATES = {"fasthttp": 118_466.0, "hyper": 120_000.0, "express": 60_000.0, "flask": 5302.0}
@@ -319,3 +319,17 @@ def test_a_picture_lets_the_whisker_fade_out(tmp_path: Path) -> None:
     narrow = draw_bars(view, analyze(view))
     assert narrow is not None
     assert "stroke-opacity" not in narrow
+
+
+def test_bug_three_of_four_valid_trials_were_a_reason_for_no_rank(tmp_path: Path) -> None:
+    """The interval was too wide, and the reason named the trials alone."""
+    run = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
+    add_slices(run, {"even": 1000.0, "late": 990.0, "steady": 980.0}, valid_blocks={"late": 1})
+    add_slices(run, {"wild": 900.0}, apart=0.9, valid_blocks={"wild": 5})
+    view = load_view(run.store, run.end(why="budget spent"), whole=True)
+    assert {each.name: each.reason for each in analyze(view).main.standings} == {
+        "even": "its interval is too wide after 2 starts",
+        "steady": "its interval is too wide after 2 starts",
+        "late": "its interval is unknown after 1 start (1 of 8 trials are valid)",
+        "wild": "its interval is too wide after 2 starts (5 of 8 trials are valid)",
+    }

@@ -159,7 +159,7 @@ def _ends_s(view: RunView) -> Iterator[float]:
 
 def _level(view: RunView, connections: int) -> LevelAnalysis:
     """One level. A contender that outran the client, or has no interval, has no rank."""
-    ranking = ranking_at(view, connections)
+    everyone = ranking = ranking_at(view, connections)
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     apart = without_interval(ranking) if ranking else frozenset()
     comparable = ranking is not None and len(rows) > 1 and len(apart) < len(rows)
@@ -176,7 +176,7 @@ def _level(view: RunView, connections: int) -> LevelAnalysis:
         elif [*rows] == [contender.name]:
             reason = ALONE
         elif contender.name not in rows or not comparable:
-            reason = _why_unranked(view, cell)
+            reason = _why_unranked(view, cell, _has_interval(everyone, contender.name))
         standings.append(Standing(contender, cell, rows.get(contender.name), reason))
     order = {name: place for place, name in enumerate(rows)}
     standings.sort(
@@ -325,7 +325,16 @@ def place_of(trial: TrialView) -> Place:
     return trial.invocation, trial.heat, trial.block
 
 
-def _why_unranked(view: RunView, cell: Cell) -> str:
+def _has_interval(ranking: Ranking | None, name: str) -> bool:
+    """Whether the ratio of a contender to any other has an interval, however wide."""
+    return ranking is not None and any(
+        math.isfinite(pair.ratio.high)
+        for pair in ranking.pairs
+        if name in (pair.faster, pair.slower)
+    )
+
+
+def _why_unranked(view: RunView, cell: Cell, has_interval: bool) -> str:
     if not cell.trials:
         return "not measured at this level"
     if not cell.valid:
@@ -339,11 +348,13 @@ def _why_unranked(view: RunView, cell: Cell) -> str:
             blocks = sum(heat in own_heats for _, heat, _ in places)
             return f"only {len(cell.valid)} of {count(blocks, 'block')} have a valid trial of it"
     valid, trials = len(cell.valid), len(cell.trials)
-    return (
-        f"its interval is unknown: {valid:,} of {count(trials, 'trial')} are valid"
-        if (valid < trials)
-        else "shares too few blocks or invocations with the others for an interval"
-    )
+    starts = count(len({place_of(trial)[:2] for trial in cell.valid}), "start")
+    some = f" ({valid:,} of {count(trials, 'trial')} are valid)" if valid < trials else ""
+    if has_interval:
+        return f"its interval is too wide after {starts}{some}"
+    if some:
+        return f"its interval is unknown after {starts}{some}"
+    return "shares too few blocks or invocations with the others for an interval"
 
 
 @dataclass(frozen=True, slots=True)

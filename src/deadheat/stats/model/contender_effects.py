@@ -120,12 +120,12 @@ def estimate(layout: Layout, fit: WeightedFit) -> EffectEstimate:
         parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / degrees
         pair_degrees = variance**2 / parts.sum(axis=2)
     variance, pair_degrees = own.added_to(variance, pair_degrees)
-    enough = np.bincount(who, minlength=count) > 1
+    compared = known > _LEAST_INFORMATION * best_known  # others say nothing of their contender
+    enough = np.bincount(who, compared, count) > 1
     usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
     slices = np.bincount(layout.contender, minlength=count)
     seen = slices > 0
     each = np.bincount(who, information, count)
-    compared = known > _LEAST_INFORMATION * best_known  # others say nothing of their contender
     compared |= np.bincount(who, compared, count)[who] == 0
     instance_variance = np.bincount(who, compared * spread, count)
     log_rate = combined.effects + _level(layout, combined, spread)

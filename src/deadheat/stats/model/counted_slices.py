@@ -10,6 +10,9 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.model.slices import Indices, SliceArrays, SliceColumns
 from deadheat.stats.warmup.settling import SLICES_MIN, Settling, settling
 
+_ROUNDS_AT_ONCE = 1000  # few instances share them, so the counts of a long race need little memory
+_RIDGE = 1e-11  # of the sum of all counts
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
@@ -32,7 +35,7 @@ class Counted:
 def count_slices(columns: SliceColumns) -> Counted:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
-    The reference of a slice is what the others did in its round, each relative to its own mean.
+    The reference of a slice is what the others did in its round, each relative to its own level.
     """
     every = columns.taken(columns.by_time())
     silent = _shares(every, every.window_s * (every.rate_per_s == 0), every.window_s)
@@ -109,8 +112,8 @@ def _references(rows: SliceColumns, log: Floats) -> Floats:
 
     NaN where it was alone in its round.
     """
-    round_, contender = _numbered(rows.round), _numbered(rows.contender)
-    relative = log - _levels(contender, round_, log)[contender]
+    round_, instance = _numbered(rows.round), _numbered(rows.instance)
+    relative = log - _levels(instance, round_, log)[instance]
     count = np.bincount(round_)[round_]
     others = np.bincount(round_, relative)[round_] - relative
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -118,15 +121,26 @@ def _references(rows: SliceColumns, log: Floats) -> Floats:
     return np.array([math.exp(value) for value in mean.tolist()])
 
 
-def _levels(contender: Indices, round_: Indices, log: Floats) -> Floats:
-    """Least squares of log rate = contender + round; one level per contender.
+def _levels(instance: Indices, round_: Indices, log: Floats) -> Floats:
+    """Least squares of log rate = instance + round; one level per instance.
 
-    A contender that raced in a slow part of the race alone has a low mean. Beside that mean, the
-    part would look like any other, and those that race on would seem to get faster.
+    An instance that raced in a slow part of the race alone has a low mean. Beside that mean, the
+    part would look like any other, and those that race on would seem to get faster. With one level
+    for all instances of a contender, a slow one that stops would look like a change of the others.
     """
-    counts = np.zeros((contender.max(initial=-1) + 1, round_.max(initial=-1) + 1))
-    np.add.at(counts, (contender, round_), 1.0)
-    in_round = counts / counts.sum(axis=0)
-    normal = np.diag(counts.sum(axis=1)) - counts @ in_round.T
-    right = np.bincount(contender, log) - in_round @ np.bincount(round_, log)
-    return np.asarray(np.linalg.lstsq(normal, right, rcond=1e-9)[0])
+    count = int(instance.max(initial=-1)) + 1
+    normal, right = np.zeros((count, count)), np.zeros(count)
+    part_of = round_ // _ROUNDS_AT_ONCE
+    by_part = np.argsort(part_of, kind="stable")
+    for part in np.split(by_part, np.cumsum(np.bincount(part_of))[:-1]):
+        own, row = np.unique(instance[part], return_inverse=True)
+        column = round_[part] - round_[part].min(initial=0)
+        counts = np.zeros((len(own), column.max(initial=-1) + 1))
+        np.add.at(counts, (row, column), 1.0)
+        in_round = counts / counts.sum(axis=0)
+        normal[np.ix_(own, own)] += np.diag(counts.sum(axis=1)) - counts @ in_round.T
+        right[own] += np.bincount(row, log[part]) - in_round @ np.bincount(column, log[part])
+    ridge = _RIDGE * max(
+        float(np.trace(normal)), 1.0
+    )  # only contrasts of linked ones mean anything
+    return np.asarray(np.linalg.solve(normal + ridge * np.eye(count), right))
