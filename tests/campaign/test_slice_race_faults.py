@@ -292,6 +292,25 @@ def test_bug_a_resumed_run_past_its_budget_measured_only_its_first_group(fake: F
     assert measured(fake) == {"fast", "middle", "slow"}
 
 
+def test_bug_extensions_raced_the_fastest_again_and_never_came_to_the_slowest(
+    tmp_path: Path,
+) -> None:
+    fake = FakeWorld(tmp_path, **{f"s{number}": 1000.0 - number for number in range(8)})
+
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len({trial["block"] for trial in fake.trials()}) == 3:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
+    left = set(fake.rates) - measured(fake)
+    assert left
+    fake.before_slice = lambda *_: None
+    fake.resume(run_id)
+    fourth = {trial["name"] for trial in fake.trials() if trial["block"] == 4}
+    assert fourth & left
+
+
 def test_a_block_is_stored_whole_or_not_at_all(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,7 +121,8 @@ class Race:
     def _groups(self, heat: Heat) -> list[list[str]]:
         """The open contenders in groups of neighbors, cut at another place each time.
 
-        Every second time, the decided ones with a wide interval race, too.
+        Every second time, the decided ones with a wide interval race, too. The group that raced
+        least comes first: the time that is left may be too short for all.
         """
         racing = self.standings.racing_names
         self._passes += 1
@@ -137,7 +138,8 @@ class Race:
             return [names]
         offset = self._random.randrange(size)
         cuts = [0, *range(offset or size, len(names), size), len(names)]
-        return [names[a:b] for a, b in itertools.pairwise(cuts) if b > a]
+        groups = [names[a:b] for a, b in itertools.pairwise(cuts) if b > a]
+        return sorted(groups, key=lambda group: min(map(self.standings.blocks, group)))
 
     def _by_rate(self, names: Sequence[str]) -> list[str]:
         """From the fastest to the slowest, by the first workload that has a rate of it."""
