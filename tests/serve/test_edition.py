@@ -1,5 +1,6 @@
 """Editions: runs read as one set of servers by workloads."""
 
+import datetime
 import re
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,21 @@ def test_all_runs_of_one_build_count_and_each_rerun_is_a_look(store: Store) -> N
         spent.append(level.ranking.level.share)
     assert variances[1] < 0.8 * variances[0]
     assert spent[0] == pytest.approx(9 * spent[1]), "two reruns: the third look"
+
+
+def test_bug_an_extension_of_a_run_was_no_look_at_the_edition(store: Store) -> None:
+    """A run that was extended until its places were clear spent all of the error again."""
+    at = datetime.datetime(2026, 11, 28, tzinfo=datetime.UTC).isoformat()
+    extension = {"at": at, "trials": 9, "paused_s": 1.0, "more_s": 60.0}
+    spent = []
+    for resumed in ([], [extension] * 2):
+        run = new(store)
+        sliced_race(run, {"a": 9000, "b": 6000, SHARED: 3000})
+        run.end(resumed=resumed)
+        (level,) = edition(part(store, run.run_id), raced(new(store), {"c": 4500})).levels
+        assert level.ranking is not None
+        spent.append(level.ranking.level.share)
+    assert spent[0] == pytest.approx(9 * spent[1]), "the third look"
 
 
 def test_an_older_edition_of_another_machine_is_named(store: Store) -> None:

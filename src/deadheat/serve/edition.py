@@ -112,6 +112,7 @@ class PartRun:
     memory: str | None  # what its figures of memory contain
     answer: str  # that of its main level
     main: Level | None
+    extensions: int  # each ended with another look
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ def part_of(view: RunView, contenders: Sequence[StoredContender]) -> EditionPart
         memory=memory_meaning(view),
         answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
         main=Level(view.workload, main.connections) if main else None,
+        extensions=len(view.conclusion.extensions),
     )
     rows = {parts_of(row.name)[0]: row for row in reversed(contenders)}  # the first transport's
     raced = [(each.workload, row) for each in view.by_workload for row in each.contenders]
@@ -428,7 +430,10 @@ def _linked(
         (
             each,
             each.sliced,
-            {name: _of_build(part, name) if name in old else name for name in each.sliced.names},
+            {
+                name: f"{name}{OLD_BUILD}{part.servers[name].build_key}" if name in old else name
+                for name in each.sliced.names
+            },
         )
         for (part, each), old in zip(having, stale, strict=True)
         if each.sliced is not None
@@ -442,7 +447,8 @@ def _linked(
     fit = host_pairs.fit_host_pairs(runs, len(names), 1) if runs else None
     if fit is None:
         return _of_newest(level, having, controls, cells, reasons)
-    newest, share = having[-1][0].run, _share([set(shown.values()) for _, _, shown in modeled])
+    newest, extensions = having[-1][0].run, sum(part.run.extensions for part, _ in having)
+    share = _share([set(shown.values()) for _, _, shown in modeled], extensions)
     links = controls | {name for name in names if OLD_BUILD in name}
 
     def ranking_without(others: Collection[str], share: float) -> Ranking:
@@ -467,18 +473,13 @@ def _linked(
     return BoardLevel(level, ranking, names, host_pairs.estimate_of(fit), controls, cells, kept)
 
 
-def _of_build(part: EditionPart, name: str) -> str:
-    return f"{name}{OLD_BUILD}{part.servers[name].build_key}"
-
-
-def _share(names_by_run: Sequence[set[str]]) -> float:
+def _share(names_by_run: Sequence[set[str]], extensions: int) -> float:
     """The share of the error for the last look at an edition.
 
-    A run whose contenders were all in earlier ones was raced because these left something open: a
-    look came before it. Look k spends 6 / (pi k)^2, so any number of looks spends at most all.
+    A look comes before each extension of a run, and before a run whose contenders were all in
+    earlier ones: these left something open. Look k spends 6 / (pi k)^2, so all spend at most all.
     """
-    seen: set[str] = set()
-    looks = 1
+    looks, seen = 1 + extensions, set[str]()
     for names in names_by_run:
         looks += names <= seen
         seen |= names
