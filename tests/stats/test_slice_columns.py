@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.model import counted_slices
 from deadheat.stats.model.counted_slices import count_slices, slices_of
 from deadheat.stats.model.slice_model import fit_slices, instance_log_rates, witness_gaps
 from deadheat.stats.model.slices import SliceArrays, SliceColumns, SliceRow, SliceTable
@@ -68,6 +69,19 @@ def test_the_early_slices_of_an_instance_that_climbed_do_not_count() -> None:
     assert finding.excluded >= 8
     first = min(row.round for row in as_rows(counted.slices) if row.instance == 10)
     assert first == finding.excluded
+
+
+@pytest.mark.parametrize("rounds", [1, 7, ROUNDS])
+def test_levels_are_the_same_from_rounds_in_parts(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = count_slices(columns(rows(climbing=True))).settlings
+    monkeypatch.setattr(counted_slices, "_ROUNDS_AT_ONCE", rounds)
+    parts = count_slices(columns(rows(climbing=True))).settlings
+    assert {each: finding.excluded for each, finding in parts.items()} == {
+        each: finding.excluded for each, finding in whole.items()
+    }
+    assert parts[10].change == pytest.approx(whole[10].change)
 
 
 def test_contenders_that_left_a_slow_machine_do_not_make_the_others_climb() -> None:

@@ -134,7 +134,7 @@ def _levels(instance: Indices, round_: Indices, log: Floats) -> Floats:
     by_part = np.argsort(part_of, kind="stable")
     for part in np.split(by_part, np.cumsum(np.bincount(part_of))[:-1]):
         own, row = np.unique(instance[part], return_inverse=True)
-        column = round_[part] - round_[part].min(initial=0)
+        column = round_[part] % _ROUNDS_AT_ONCE
         counts = np.zeros((len(own), column.max(initial=-1) + 1))
         np.add.at(counts, (row, column), 1.0)
         in_round = counts / counts.sum(axis=0)
