@@ -136,7 +136,7 @@ class Run:
     conclusion: Conclusion
 
     def conclude(self, **values: Any) -> None:
-        """Set these fields of the conclusion, which is stored when the run ends."""
+        """Set these fields of the conclusion. It is stored when the race or the run ends."""
         self.conclusion = self.conclusion.changed(**values)
 
     def end_as(self, why: str) -> None:

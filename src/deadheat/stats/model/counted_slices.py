@@ -11,7 +11,7 @@ from deadheat.stats.model.slices import Indices, SliceArrays, SliceColumns
 from deadheat.stats.warmup.settling import SLICES_MIN, Settling, settling
 
 _ROUNDS_AT_ONCE = 1000  # few instances share them, so the counts of a long race need little memory
-_RIDGE = 1e-11  # of the sum of all counts
+_RIDGE = 1e-11  # of the sum of all counts; only contrasts of linked instances mean anything
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +140,5 @@ def _levels(instance: Indices, round_: Indices, log: Floats) -> Floats:
         in_round = counts / counts.sum(axis=0)
         normal[np.ix_(own, own)] += np.diag(counts.sum(axis=1)) - counts @ in_round.T
         right[own] += np.bincount(row, log[part]) - in_round @ np.bincount(column, log[part])
-    ridge = _RIDGE * max(
-        float(np.trace(normal)), 1.0
-    )  # only contrasts of linked ones mean anything
+    ridge = _RIDGE * max(float(np.trace(normal)), 1.0)
     return np.asarray(np.linalg.solve(normal + ridge * np.eye(count), right))
