@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each transport with real servers: our counts beside their own logs, our rate beside h2load.
 
-    python bench/interop.py [SERVER...] [--transport h2,h2c] [--seconds 2] [--rounds 2] [-o FILE]
+    python bench/interop.py [SERVER...] [--transport h2,h2c] [--seconds 1] [--rounds 6] [-o FILE]
     python bench/interop.py --show docs/results/interop.json
 
 With -o, the file keeps its loads of other servers.
@@ -9,7 +9,8 @@ With -o, the file keeps its loads of other servers.
 Each server of the catalog starts on the first CPUs and warms up. Then deadheat-load and h2load
 load it from the other CPU, one after the other, in turns. nginx, h2o and Apache httpd write an
 access log meanwhile, which is the only change to them: its lines have to be the requests that were
-sent. A rate of a client that used its CPU whole is its own limit, and not the server's.
+sent. A rate of a client that used its CPU whole is its own limit, and not the server's. A ratio has
+the 95 % interval of the geometric mean of the rounds' ratios (Student's t on logarithms).
 """
 
 import argparse
@@ -26,7 +27,7 @@ import time
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import geometric_mean, mean, median, stdev
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,6 +42,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, compiler_of, contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.world import World
+from deadheat.stats.distributions import t_critical
 from deadheat.stats.warmup.warm_rule import Compiler
 
 SERVERS = (
@@ -99,8 +101,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--transport", default="https,h2,h2c", help="(default https,h2,h2c)")
     parser.add_argument("--connections", type=int, default=50)
     parser.add_argument("--streams", type=int, default=10, help="of HTTP/2 (default 10)")
-    parser.add_argument("--seconds", type=int, default=2, help="length of a load (default 2)")
-    parser.add_argument("--rounds", type=int, default=2, help="loads of each (default 2)")
+    parser.add_argument("--seconds", type=int, default=1, help="length of a load (default 1)")
+    parser.add_argument("--rounds", type=int, default=6, help="loads of each (default 6)")
     parser.add_argument("--show", type=Path, help="print a stored result instead, in Markdown")
     parser.add_argument("-o", "--output", type=Path, help="write every load as JSON")
     args = parser.parse_args()
@@ -227,8 +229,10 @@ def turns(
             cpu_s = after.children_user + after.children_system
             cpu_s -= usage.children_user + usage.children_system
             counted = counts_of(done) if name == "deadheat-load" else counts_of_h2load(done)
-            time.sleep(LOG_S)
-            logged = lines_of(log) - before if log.exists() else None
+            logged = None
+            if log.exists():
+                time.sleep(LOG_S)
+                logged = lines_of(log) - before
             rounds[name].append({**counted, "logged": logged, "busy": round(cpu_s / took_s, 3)})
     return {"rounds": rounds}
 
@@ -320,18 +324,29 @@ def table(loads: Sequence[dict[str, Any]]) -> str:
         rates = [
             geometric_mean(side.rates_per_s) if side.rates_per_s else 0.0 for side in (ours, theirs)
         ]
-        ratio = f"{rates[0] / rates[1]:.2f}" if all(rates) else "–"
         cells += [
             ours.fault or f"{rates[0]:,.0f}",
             f"{ours.failed:,}",
             f"{ours.sent:,}",
             "–" if ours.logged is None else f"{ours.logged:,}",
             theirs.fault or f"{rates[1]:,.0f}",
-            ratio,
+            ratio_of(ours.rates_per_s, theirs.rates_per_s),
             f"{ours.busy:.0%}, {theirs.busy:.0%}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def ratio_of(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """The geometric mean of the rounds' ratios, with its interval if every round has one."""
+    if not ours or not theirs:
+        return "–"
+    if len(ours) != len(theirs) or len(ours) < 2:
+        return f"{geometric_mean(ours) / geometric_mean(theirs):.2f}"
+    logs = [math.log(own / other) for own, other in zip(ours, theirs, strict=True)]
+    half = float(t_critical(0.025, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
+    low, middle, high = (math.exp(mean(logs) + change) for change in (-half, 0, half))
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 if __name__ == "__main__":

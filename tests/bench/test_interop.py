@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from bench.interop import LOGS, MADE, SERVERS, agrees, counts_of, counts_of_h2load, table, with_logs
+from bench.interop import (
+    LOGS,
+    MADE,
+    SERVERS,
+    agrees,
+    counts_of,
+    counts_of_h2load,
+    ratio_of,
+    table,
+    with_logs,
+)
 
 H2LOAD = """
 finished in 2.00s, 12345.50 req/s, 1.20MB/s
@@ -47,6 +57,14 @@ def test_counts_agree_if_the_server_logged_what_was_sent(
     assert agrees(load) is expected
     cells = table([load]).splitlines()[-1].count("|")
     assert cells == table([]).splitlines()[0].count("|")
+
+
+def test_a_ratio_has_an_interval_over_its_rounds() -> None:
+    assert ratio_of([], [8.0]) == "–"
+    assert ratio_of([10.0], [8.0, 8.0]) == "1.25"
+    assert ratio_of([10.0, 10.0], [8.0, 8.0]) == "1.25 [1.25, 1.25]"
+    by_hand = "1.10 [0.87, 1.38]"  # e^0.0925, and 4.303 * 0.0527 to each side
+    assert ratio_of([10.0, 12.0, 11.0], [10.0, 10.0, 10.0]) == by_hand
 
 
 def test_servers_write_a_log_in_a_catalog_of_their_own(tmp_path: Path) -> None:
