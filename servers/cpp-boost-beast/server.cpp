@@ -2,9 +2,11 @@
 #include <boost/beast.hpp>
 #include <boost/version.hpp>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,6 +17,16 @@ using tcp = asio::ip::tcp;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
+const bool with_date = std::getenv("DATE") != nullptr;
+
+std::string date() {
+    char text[30];
+    const std::time_t now = std::time(nullptr);
+    std::tm parts;
+    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &parts));
+    return text;
+}
+
 Response respond(const Request& request) {
     Response response{http::status::not_found, request.version()};
     if (request.method() == http::verb::get && request.target() == "/") {
@@ -23,6 +35,7 @@ Response respond(const Request& request) {
         response.body() = "Hello, World!";
     }
     response.set(http::field::server, BOOST_BEAST_VERSION_STRING);
+    if (with_date) response.set(http::field::date, date());
     response.keep_alive(request.keep_alive());
     response.prepare_payload();
     return response;

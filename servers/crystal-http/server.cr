@@ -94,7 +94,11 @@ if workers.to_i > 1 && !ENV["WORKER"]?
   Signal::TERM.trap { children.each &.signal(Signal::TERM); exit }
   children.each &.wait
 else
-  server = HTTP::Server.new { |context| handle(context) }
+  dated = ENV.has_key?("DATE")
+  server = HTTP::Server.new do |context|
+    context.response.headers["Date"] = HTTP.format_time(Time.utc) if dated
+    handle(context)
+  end
   if cert = ENV["CERT"]?
     tls = OpenSSL::SSL::Context::Server.new
     tls.certificate_chain = cert

@@ -29,6 +29,7 @@ public class Hello extends HttpServlet {
         // The connector keeps one thread of the pool to accept and select.
         server.setThreadPool(new QueuedThreadPool(Integer.parseInt(args[2]) + 1));
         server.addConnector(connector);
+        server.setSendDateHeader(System.getenv("DATE") != null);
         new Context(server, "/").addServlet(new ServletHolder(new Hello()), "/");
         server.start();
         server.join();

@@ -11,6 +11,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.DateFormatter;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -35,6 +36,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.Date;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
@@ -49,6 +51,7 @@ public class Hello extends SimpleChannelInboundHandler<HttpObject> {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final byte[] HELLO = "Hello, World!".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] NOTHING = new byte[0];
+    private static final boolean DATE = System.getenv("DATE") != null;
     private static final Set<String> COLLECTIONS = IntStream.range(0, 100)
         .mapToObj(n -> n == 0 ? "users" : "resource" + n).collect(Collectors.toUnmodifiableSet());
 
@@ -174,6 +177,9 @@ public class Hello extends SimpleChannelInboundHandler<HttpObject> {
         response.headers()
             .set(HttpHeaderNames.CONTENT_TYPE, type)
             .setInt(HttpHeaderNames.CONTENT_LENGTH, bytes.length);
+        if (DATE) {
+            response.headers().set(HttpHeaderNames.DATE, DateFormatter.format(new Date()));
+        }
         context.write(response);
     }
 

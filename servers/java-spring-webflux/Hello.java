@@ -4,10 +4,12 @@ import static org.springframework.http.MediaType.TEXT_PLAIN_VALUE;
 
 import io.netty.channel.ChannelOption;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.zip.CRC32;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.reactor.netty.NettyServerCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -25,6 +27,7 @@ import org.springframework.web.bind.annotation.ResponseBody;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.reactive.result.method.RequestMappingInfo;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
+import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
 @SpringBootApplication
@@ -99,6 +102,15 @@ public class Hello {
                 .methods(RequestMethod.GET).produces(TEXT_PLAIN_VALUE);
             routes.registerMapping(route.build(), new Orders(collection), method);
         }
+    }
+
+    @Bean
+    @ConditionalOnProperty("date")
+    public WebFilter date() {
+        return (exchange, chain) -> {
+            exchange.getResponse().getHeaders().setDate(Instant.now());
+            return chain.filter(exchange);
+        };
     }
 
     @Bean

@@ -9,9 +9,16 @@ import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import java.util.zip.CRC32;
 
 public class Hello extends VerticleBase {
+    private static final DateTimeFormatter DATE =
+        DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ENGLISH);
+
     private final String host;
     private final int port;
 
@@ -41,6 +48,11 @@ public class Hello extends VerticleBase {
         }).endHandler(end -> text(context, "%d %08x".formatted(length[0], checksum.getValue())));
     }
 
+    static void date(RoutingContext context) {
+        context.response().putHeader("date", DATE.format(ZonedDateTime.now(ZoneOffset.UTC)));
+        context.next();
+    }
+
     static HttpServerOptions options() {
         var options = new HttpServerOptions().setAcceptBacklog(4096);
         var cert = System.getenv("CERT");
@@ -51,6 +63,9 @@ public class Hello extends VerticleBase {
     @Override
     public Future<?> start() {
         var router = Router.router(vertx);
+        if (System.getenv("DATE") != null) {
+            router.route().handler(Hello::date);
+        }
         router.get("/").handler(context -> text(context, "Hello, World!"));
         router.get("/wait").handler(context -> vertx.setTimer(10, timer -> text(context, "waited")));
         router.get("/json").handler(context -> context.json(Data.account()));

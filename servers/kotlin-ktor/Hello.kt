@@ -1,5 +1,7 @@
+import io.ktor.http.toHttpDate
 import io.ktor.serialization.kotlinx.json.json
 import io.ktor.server.application.ApplicationCall
+import io.ktor.server.application.createApplicationPlugin
 import io.ktor.server.application.install
 import io.ktor.server.engine.connector
 import io.ktor.server.engine.embeddedServer
@@ -14,10 +16,15 @@ import io.ktor.server.response.respondText
 import io.ktor.server.routing.get
 import io.ktor.server.routing.post
 import io.ktor.server.routing.routing
+import io.ktor.util.date.GMTDate
 import io.ktor.utils.io.readAvailable
 import io.netty.channel.ChannelOption
 import java.util.zip.CRC32
 import kotlinx.coroutines.delay
+
+val date = createApplicationPlugin("date") {
+    onCall { call -> call.response.headers.append("Date", GMTDate().toHttpDate()) }
+}
 
 suspend fun ApplicationCall.upload() {
     val body = receiveChannel()
@@ -57,6 +64,7 @@ fun main(args: Array<String>) {
         configureBootstrap = { option(ChannelOption.SO_BACKLOG, 4096) }
     }) {
         install(ContentNegotiation) { json() }
+        if (System.getenv("DATE") != null) install(date)
         routing {
             get("/") { call.respondText("Hello, World!") }
             get("/wait") {

@@ -1,5 +1,7 @@
+import os
 import signal
 import sys
+from email.utils import formatdate
 from multiprocessing import Process
 
 import bjoern
@@ -12,6 +14,13 @@ app = Bottle()
 def hello() -> str:
     response.content_type = "text/plain"
     return "Hello, World!"
+
+
+if "DATE" in os.environ:
+
+    @app.hook("after_request")
+    def date() -> None:
+        response.set_header("Date", formatdate(usegmt=True))
 
 
 if __name__ == "__main__":

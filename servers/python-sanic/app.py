@@ -2,6 +2,7 @@ import asyncio
 import os
 import sys
 import zlib
+from email.utils import formatdate
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
@@ -85,6 +86,13 @@ def add_orders(collection: str) -> None:
 
 for collection in ["users", *(f"resource{n}" for n in range(1, 100))]:
     add_orders(collection)
+
+
+if "DATE" in os.environ:
+
+    @app.on_response
+    async def date(request: Request, response: HTTPResponse) -> None:
+        response.headers["date"] = formatdate(usegmt=True)
 
 
 if __name__ == "__main__":

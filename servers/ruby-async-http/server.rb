@@ -3,6 +3,7 @@ require "async/http/server"
 require "async/http/endpoint"
 require "async/io/shared_endpoint"
 require "protocol/http/response"
+require "time"
 
 def tls
   context = OpenSSL::SSL::SSLContext.new
@@ -26,7 +27,9 @@ shared = Async { Async::IO::SharedEndpoint.bound(endpoint, backlog: 4096) }.wait
 
 app = lambda do |request|
   if request.method == "GET" && request.path == "/"
-    Protocol::HTTP::Response[200, { "content-type" => "text/plain" }, ["Hello, World!"]]
+    headers = { "content-type" => "text/plain" }
+    headers["date"] = Time.now.httpdate if ENV["DATE"]
+    Protocol::HTTP::Response[200, headers, ["Hello, World!"]]
   else
     Protocol::HTTP::Response[404, {}, []]
   end

@@ -1,6 +1,7 @@
 require "erb"
 require "json"
 require "rack/utils"
+require "time"
 require "zlib"
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", %q(it's "quoted"), "a < b > c"]
@@ -57,6 +58,16 @@ def order(env)
   answer([collection, *values.map { |value| Rack::Utils.unescape_path(value) }, page].join(" "))
 end
 
+class DateHeader
+  def initialize(app)
+    @app = app
+  end
+
+  def call(env)
+    @app.call(env).tap { |_, headers, _| headers["Date"] = Time.now.httpdate }
+  end
+end
+
 hello = lambda do |env|
   case [env["REQUEST_METHOD"], env["PATH_INFO"]]
   in ["GET", "/"]
@@ -72,4 +83,5 @@ hello = lambda do |env|
   end
 end
 
+use DateHeader if ENV["DATE"]
 run hello

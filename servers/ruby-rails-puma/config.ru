@@ -1,6 +1,7 @@
 require "rails"
 require "action_controller/railtie"
 require "active_record/railtie"
+require "time"
 require "zlib"
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", %q(it's "quoted"), "a < b > c"]
@@ -80,6 +81,17 @@ class OrdersController < ActionController::Base
   end
 end
 
+class DateHeader
+  def initialize(app)
+    @app = app
+  end
+
+  def call(env)
+    @app.call(env).tap { |_, headers, _| headers["Date"] = Time.now.httpdate }
+  end
+end
+
 HelloApp.initialize!
 use Rack::ContentLength # without it, puma sends chunks and unicorn a body without an end
+use DateHeader if ENV["DATE"]
 run HelloApp

@@ -1,5 +1,6 @@
 require "json"
 require "sinatra/base"
+require "time"
 require "zlib"
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", %q(it's "quoted"), "a < b > c"]
@@ -19,6 +20,8 @@ class Hello < Sinatra::Base
       items: (1..10).map { |n| { id: n, name: "Item #{n}", price: n + 0.25 } }
     }
   end
+
+  after { headers "Date" => Time.now.httpdate } if ENV["DATE"]
 
   get "/" do
     content_type "text/plain"

@@ -18,7 +18,8 @@ from deadheat.report.formats.inspections import READING_MAX, review_markdown
 from tests.measure.made_evidence import made_world
 from tests.servers.contenders import CATALOG
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n"
+DATE = b"Date: Sat, 28 Nov 2026 12:00:00 GMT\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n" + DATE
 GOOD = HEAD + b"\r\nHello, World!"
 MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
@@ -64,6 +65,15 @@ def test_a_good_server_passes(host: FakeHost, world: World) -> None:
         "restart",
         "freeze",
     }
+
+
+def test_a_server_without_a_date_needs_a_setting_that_has_it(host: FakeHost, world: World) -> None:
+    def without_date(request: bytes) -> bytes:
+        return answer(request).replace(DATE, b"")
+
+    check = checks(host, world, FakeServer(answer=without_date))["headers"]
+    assert not check.passed
+    assert "expected a Date, got none" in check.reading
 
 
 def test_every_path_answered_alike_fails(host: FakeHost, world: World) -> None:

@@ -27,6 +27,7 @@ from deadheat.measure.world import World
 from deadheat.store.json_columns import Behavior
 
 CONNECTIONS = 100
+DATE_SETTING = "date"  # of a server that sends no Date by default
 FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and unicorn (60 s)
 SETTLE_S = 5.0  # for processes that a server starts after its first answer
 FREEZE_CONNECTIONS = 10  # of the load after the thaw
@@ -142,11 +143,16 @@ def _answers(behavior: Behavior, candidate: Candidate) -> Iterator[Check]:
     yield Check(
         "answer", behavior.fault is None, behavior.fault or "status, media type and body are right"
     )
-    date = "with" if behavior.date else "without"
+    chosen = candidate.selection
+    elsewhere = chosen.setting != DATE_SETTING and DATE_SETTING in chosen.server.manifest.settings
+    if behavior.date:
+        date = "with Date"
+    else:
+        date = f"Date in the setting `{DATE_SETTING}`" if elsewhere else "expected a Date, got none"
     yield Check(
         "headers",
-        behavior.framing in ("content-length", "chunked"),
-        f"body by {behavior.framing}, {behavior.head_bytes} B, {date} Date, "
+        behavior.framing in ("content-length", "chunked") and (behavior.date or elsewhere),
+        f"body by {behavior.framing}, {behavior.head_bytes} B, {date}, "
         f"Server: {behavior.server_header or 'none'}",
     )
     unknown = behavior.unknown_path
