@@ -26,7 +26,7 @@ from deadheat.workload import Workload
 
 SERVE_S = 1.0
 RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
-LATE = ("connect_timeout", "timeout_first_byte", "timeout_body", "unfinished")
+LATE = ("connect_timeout", "tls_timeout", "timeout_first_byte", "timeout_body", "unfinished")
 WRONG_ANSWERS = (
     *("status", "content_type", "body_mismatch", "body_length", "malformed"),
     *("unsolicited", "unsolicited_idle", "unclosed"),
