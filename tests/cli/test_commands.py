@@ -102,6 +102,13 @@ def test_plan_starts_nothing(deadheat: Deadheat, home: Path) -> None:
     assert not home.exists()
 
 
+def test_a_server_is_chosen_in_several_settings(deadheat: Deadheat) -> None:
+    """`go-gin:multicore`, as reports name it, was an unknown server."""
+    names = ("dies-mid-trial", "dies-mid-*:at-once", "dies-mid-trial:default")
+    ended = deadheat("plan", *names, "--protocol", "brief")
+    assert "contenders    dies-mid-trial, dies-mid-trial:at-once\n" in ended.out
+
+
 def test_plan_applies_the_flags_to_the_protocol(deadheat: Deadheat) -> None:
     ended = deadheat(
         *("plan", "hello", "--protocol", "brief", "--repetitions", "7", "--duration", "500ms"),

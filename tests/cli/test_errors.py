@@ -83,6 +83,7 @@ def test_bug_a_typo_hid_the_others_of_its_command_line(
 def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadheat) -> None:
     ended = deadheat("run", "dies-mid-trial", "--protocol", "brief", "--setting", "at-last")
     assert "no setting 'at-last'" in ended.err
+    assert deadheat("run", "dies-mid-trial:at-last", "--protocol", "brief").err == ended.err
     assert "default, at-once" in ended.hint
 
 
@@ -300,7 +301,10 @@ def test_rejects_a_seed_that_the_store_cannot_hold(deadheat: Deadheat) -> None:
         ("explain --setting multicore -- true {port}", "--setting: expected a server of the cat"),
         ("footprint --setting multicore -- true {port}", "--setting: expected a server of the ca"),
         ("verify --setting multicore -- true {port}", "--setting: expected a server of the catal"),
-        ("verify --all --setting multicore", "--all and --setting multicore exclude each other"),
+        ("verify --all --setting multicore", "--all and the setting multicore exclude"),
+        ("verify hello:multicore --all", "--all and the setting multicore exclude each other"),
+        ("run hello:multicore --protocol paper", "hello:multicore: protocol paper says how its"),
+        ("run dies-mid-trial:at-once --transport http,h2", "--transport and the setting at-once"),
         ("verify hello --strict --transport https", "--strict reviews plain HTTP: omit"),
         ("verify hello --page checks", "--page checks: expected a name that ends in .md"),
         ("verify hello --insecure", "--insecure: expected --url https://..."),

@@ -171,7 +171,7 @@ def test_bug_verify_all_tried_transports_that_were_not_asked_for(
     [
         (("run", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
         (("verify", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
-        (("run", "nulls", "--setting", "h2"), "--setting h2: it is a transport"),
+        (("run", "nulls", "--setting", "h2"), "nulls:h2: h2 is a transport"),
         (("run", "nulls", "--transport", "http,tls"), "'http,tls': expected http, https, h2 or"),
         (("run", "nulls", "--streams", "3"), "expected the transport h2 or h2c"),
         (("run", "nulls", "--tls-key", "rsa"), "expected the transport https or h2"),

@@ -7,8 +7,14 @@ from deadheat.campaign.capacity import Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
-from deadheat.catalog import choose, selection
-from deadheat.cli.choice import OWN_ALONE, answering, open_catalog, refuse_start
+from deadheat.cli.choice import (
+    OWN_ALONE,
+    answering,
+    at_settings,
+    open_catalog,
+    refuse_start,
+    selections_of,
+)
 from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     Duration,
@@ -134,8 +140,8 @@ def command(
             "for capacity takes one transport",
             "search once for each",
         )
-    named = choose(servers_catalog, servers) if servers else []
-    chosen = answering([selection(server, setting) for server in named], searched)
+    named = at_settings(servers_catalog, servers, (), setting) if servers else []
+    chosen = answering(selections_of(named), searched)
     extra = own.contenders([each.name for each in chosen], searched)
     with (
         Store(store_path) as store,

@@ -1,12 +1,14 @@
 """The servers of the catalog that a command line chooses."""
 
-from collections.abc import Sequence
+import fnmatch
+from collections.abc import Iterable, Sequence
 
 from deadheat.campaign.schedule import Lineup, line_up
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog, selection
 from deadheat.catalog.manifest import HTTP
+from deadheat.catalog.toml_lines import FileFault
 from deadheat.cli.list import rows_of
-from deadheat.errors import DeadheatError, UsageFault
+from deadheat.errors import DeadheatError, UsageFault, joined
 from deadheat.output import echo
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 from deadheat.protocol.figures import shipped_figures
@@ -31,6 +33,43 @@ def chosen_servers(
         for fault in catalog.faults.values():
             echo(f"left out: {fault}", fg="yellow", err=True)
     return choose(catalog, patterns, languages)
+
+
+def at_settings(
+    catalog: Catalog, patterns: Sequence[str], languages: Sequence[str], setting: str
+) -> list[tuple[Server, str]]:
+    """The servers that match, each with the setting behind its colon, or else with `setting`.
+
+    `go-gin` and `go-gin:multicore` are one server in two settings.
+    """
+    words = [pattern.partition(":") for pattern in patterns]
+    matching = chosen_servers(catalog, [name for name, _, _ in words], languages)
+    chosen = {
+        (server.name, own if colon else setting): server
+        for name, colon, own in words or [("*", "", "")]
+        for server in matching
+        if fnmatch.fnmatchcase(server.name, name)
+    }
+    return [(server, named) for (_, named), server in chosen.items()]
+
+
+def selections_of(
+    chosen: Iterable[tuple[Server, str]], workers: Sequence[int | None] = (None,)
+) -> list[Selection]:
+    """Each server in its setting, with each number of workers; None: as the setting says.
+
+    Raises `UsageFault` with every server that lacks its setting or the workers.
+    """
+    selections, faults = [], {}
+    for server, setting in chosen:
+        for count in workers:
+            try:
+                selections.append(selection(server, setting, count))
+            except FileFault as fault:
+                faults[server.name] = fault
+    if faults:
+        raise joined([*faults.values()])
+    return selections
 
 
 def ready_here(servers: Sequence[Server]) -> list[Server]:
@@ -73,12 +112,12 @@ def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selec
 def over_transports(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
     """Each server on each transport of the protocol that it speaks.
 
-    Raises `DeadheatError` if a setting is chosen, too.
+    Raises `DeadheatError` if a setting is chosen, too; a transport is none.
     """
     for each in selections:
         if each.transport != HTTP:
-            raise DeadheatError(
-                f"--setting {each.setting}: it is a transport", f"use --transport {each.transport}"
+            raise UsageFault(
+                f"{each.name}: {each.setting} is a transport", f"use --transport {each.transport}"
             )
     if protocol.transports == (HTTP,):
         return list(selections)
@@ -96,8 +135,8 @@ def refuse_setting(setting: str) -> None:
     """Raises `DeadheatError` for a setting beside --transport."""
     if setting != "default":
         raise DeadheatError(
-            f"--transport and --setting {setting} exclude each other",
-            "omit --setting: a transport is itself a setting",
+            f"--transport and the setting {setting} exclude each other",
+            "omit the setting: a transport is itself one",
         )
 
 
@@ -129,6 +168,12 @@ def replay_lineup(
     """
     if not isinstance(protocol, AloneProtocol) or protocol.origin is None:
         return None
+    for pattern in patterns:
+        if ":" in pattern:
+            raise UsageFault(
+                f"{pattern}: protocol {protocol.name} says how its servers start",
+                "omit the setting, or use another protocol",
+            )
     figures = shipped_figures(catalog.root, protocol.origin.figures)
     chosen = chosen_servers(catalog, patterns, languages)
     only = {server.name for server in chosen} if patterns or languages else None

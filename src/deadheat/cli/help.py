@@ -86,6 +86,7 @@ def _unknown_names(options: Mapping[str, Any]) -> list[DeadheatError]:
 
     names, languages = (options.get(name) or () for name in ("servers", "languages"))
     try:
+        names = [name.partition(":")[0] for name in names]  # without a setting
         choose(load_catalog(find_root(options.get("catalog"))), names, languages)
     except DeadheatError as error:
         return [error]

@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from deadheat.campaign.campaign import LATENCY_S, Plan
 from deadheat.campaign.resolve import Resolved, fit_to, on_hosts, within_budget
 from deadheat.campaign.schedule import Estimate, Outline, estimate, outline
-from deadheat.catalog import Catalog, FileFault, Selection, selection
+from deadheat.catalog import Catalog, Selection
 from deadheat.catalog.manifest import Transport
 from deadheat.cli.choice import (
     OWN_ALONE,
     answering,
-    chosen_servers,
+    at_settings,
     no_race,
     open_catalog,
     ready_here,
     refuse_start,
     replay_lineup,
+    selections_of,
 )
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Topic, WithCommand, flag, listed
@@ -43,7 +44,7 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.errors import UsageFault, joined
+from deadheat.errors import UsageFault
 from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
@@ -83,9 +84,10 @@ def run_command(
     seed: int,
     execution: Execution,
 ) -> None:
-    """SERVERS are names or globs; the default is every server that is ready here. COMMAND starts a
-    server of your own; {port} stands for its port. The result says which servers differ, by how
-    much, what is open, and what to type next. Ctrl-C stops a run; `deadheat resume` continues it.
+    """SERVERS are names or globs, and NAME:SETTING is a server in another setting; the default is
+    every server that is ready here. COMMAND starts a server of your own; {port} stands for its
+    port. The result says which servers differ, by how much, what is open, and what to type next.
+    Ctrl-C stops a run; `deadheat resume` continues it.
 
     \b
     Examples:
@@ -93,6 +95,7 @@ def run_command(
       deadheat run go-net-http node-http             two servers
       deadheat run 'python-*' --connections 10,100 --budget 3m
       deadheat run --language go --duration 2s --repetitions 3
+      deadheat run go-gin go-gin:multicore           one server in two settings
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
       deadheat run --command './old {port}' --command './new {port}' --name old --name new
@@ -128,18 +131,12 @@ class Choice:
         return bool(self.patterns or self.languages)
 
     def selections(self, catalog: Catalog) -> list[Selection]:
-        """Raises `UsageFault` with every server that lacks the setting or the workers."""
-        selections, faults = [], {}
-        servers = chosen_servers(catalog, self.patterns, self.languages)
-        for server in ready_here(servers) if self.only_ready and not self.patterns else servers:
-            for workers in self.workers:
-                try:
-                    selections.append(selection(server, self.setting, workers))
-                except FileFault as fault:
-                    faults[server.name] = fault
-        if faults:
-            raise joined([*faults.values()])
-        return selections
+        """Raises `UsageFault` with every server that lacks its setting or the workers."""
+        chosen = at_settings(catalog, self.patterns, self.languages, self.setting)
+        if self.only_ready and not self.patterns:
+            ready = {server.name for server in ready_here([server for server, _ in chosen])}
+            chosen = [each for each in chosen if each[0].name in ready]
+        return selections_of(chosen, self.workers)
 
 
 def new_plan(
@@ -340,10 +337,10 @@ def plan_command(
         names = [chosen.name for chosen in lineup.selections]
     else:
         is_chosen = servers or languages or not own
-        servers_chosen = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
-        if servers_chosen and not servers and hosts.server is None:
-            servers_chosen = ready_here(servers_chosen)  # as a run would
-        chosen = answering([selection(server) for server in servers_chosen], protocol)
+        if is_chosen:
+            ready_only = hosts.server is None  # as in a run
+            choice = Choice(servers, languages, "default", (None,), ready_only)
+            chosen = answering(choice.selections(servers_catalog), protocol)
         names = [each.name for each in chosen]
         names += [each.name for each in own.contenders(names, protocol)]
         lacking = [

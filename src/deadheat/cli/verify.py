@@ -14,10 +14,11 @@ from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.catalog.manifest import HTTP, Transport
 from deadheat.cli.choice import (
     OWN_ALONE,
-    chosen_servers,
+    at_settings,
     open_catalog,
     refuse_setting,
     refuse_start,
+    selections_of,
 )
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Topic, WithCommand, flag, listed
@@ -160,23 +161,25 @@ def command(
         isolate=isolate, strict=strict, server_host=hosts.server, load_host=any(hosts.loads)
     )
     servers_catalog = open_catalog(catalog)
-    matching = chosen_servers(servers_catalog, servers, languages) if is_chosen else []
-    if transports:
-        refuse_setting(setting)
+    matching = at_settings(servers_catalog, servers, languages, setting) if is_chosen else []
+    settings = [setting, *(named for _, named in matching)]
+    for named in settings if transports else ():
+        refuse_setting(named)
     if own and not is_chosen:
         refuse_start(setting, (None,), *OWN_ALONE)
-    if every_setting and setting != "default":
-        raise UsageFault(
-            f"--all and --setting {setting} exclude each other",
-            f"deadheat verify '*' --setting {setting} --load 10,100,1000",
-        )
+    for named in settings if every_setting else ():
+        if named != "default":
+            raise UsageFault(
+                f"--all and the setting {named} exclude each other",
+                f"deadheat verify '*' --setting {named} --load 10,100,1000",
+            )
     if page is not None and page.suffix != ".md":
         raise UsageFault(
             f"--page {page}: expected a name that ends in .md",
             "such as servers.md: the details go to the folder servers",
         )
     starts = [] if strict else matching
-    chosen = list(_selections(starts, setting, transports, every_setting))
+    chosen = list(_selections(starts, transports, every_setting))
     if transports and matching and not (chosen or strict):
         raise DeadheatError(
             f"--transport {','.join(transports)}: none of the chosen servers speaks it",
@@ -203,7 +206,7 @@ def command(
                 "without --strict, deadheat verify tries other transports",
             )
         require_server_host_only(hosts)
-        sys.exit(verify_strictly(matching, setting, limits, hosts, as_json))
+        sys.exit(verify_strictly(selections_of(matching), limits, hosts, as_json))
     kept = KeptInspections.read(output)
     load_levels = levels or (ALL_LEVELS if every_setting else ())
     make_room(*(path.absolute().parent for path in (output, page) if path))
@@ -266,19 +269,18 @@ def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
 
 
 def _selections(
-    servers: Iterable[Server],
-    setting: str,
+    servers: Iterable[tuple[Server, str]],
     transports: Sequence[Transport] | None,
     every: bool,
 ) -> Iterator[Selection]:
     """With `every`, all settings and transports of a server, or of these the given transports."""
     without: defaultdict[str, list[str]] = defaultdict(list)
-    for server in servers:
+    for server, setting in servers:
         spoken = server.manifest.transports
         settings = ("default", *server.manifest.settings) if every else (setting,)
         for transport in transports or (HTTP, *(spoken if every else ())):
             if transport == HTTP:
-                yield from (selection(server, name) for name in settings)
+                yield from selections_of((server, name) for name in settings)
             elif transport in spoken:
                 yield selection(server, transport)
             else:
@@ -305,7 +307,7 @@ def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
 
 
 def verify_strictly(
-    servers: Sequence[Server], setting: str, limits: Limits, hosts: Hosts, as_json: bool
+    selections: Sequence[Selection], limits: Limits, hosts: Hosts, as_json: bool
 ) -> ExitCode:
     """Review each server without a network, print a report, and say whether a check failed.
 
@@ -321,8 +323,7 @@ def verify_strictly(
     ):
         machine = _machine(isolated.fingerprint())
         builder = builder_on(host, limits)
-        for server in servers:
-            chosen = selection(server, setting)
+        for chosen in selections:
             (candidate,) = prepare([chosen], isolated, builder, listen)
             log = ""
             if candidate.built is None:
