@@ -4,6 +4,7 @@ import datetime
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,20 @@ def test_bug_the_next_step_left_out_where_the_run_was_measured(
     verb = "run" if source.startswith("--") else "resume"
     assert pair.command.startswith(f"deadheat {verb} ")
     assert " ".join(where) in pair.command
+
+
+def test_bug_the_next_step_left_out_settings_and_workers(tmp_path: Path) -> None:
+    """It raced every server of the command again for a setting, and one server for workers."""
+    command = ("deadheat", "run", "a", "b", "c", "--workers", "1,2")
+    view = race(tmp_path, {"a": 1020.0, "b": 1000.0}, 0.06, command=command)
+    first, second = view.contenders[:2]
+    of_one = replace(second, name="a:fast", server="a", setting="fast")
+    in_settings = replace(view, contenders=(first, of_one))
+    assert run_anew(in_settings, ["a", "a:fast"], []) == "deadheat run a a:fast"
+    of_one = replace(second, name="a:w2", server="a", workers=2)
+    assert run_anew(replace(view, contenders=(first, of_one)), ["a", "a:w2"], []) == (
+        "deadheat run a b c --workers 1,2"
+    )
 
 
 def test_bug_the_next_step_gave_streams_to_a_connection_for_each_request(tmp_path: Path) -> None:

@@ -197,13 +197,19 @@ def can_extend(view: RunView, source: Source) -> bool:
 
 
 def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str:
-    """A new run of these contenders; the same command with `options` if some are the user's own."""
+    """A new run of these contenders.
+
+    It is the same command with `options` if some are the user's own, or in numbers of workers.
+    """
     chosen = [contender for contender in view.contenders if contender.name in names]
-    is_own = any(each.language is None or each.setting != "default" for each in chosen)
-    if is_own or view.command[1:2] == ("regress",):
+    is_whole = any(each.language is None or f":w{each.workers}" in each.name for each in chosen)
+    if is_whole or view.command[1:2] == ("regress",):
         end = view.command.index("--") if "--" in view.command else len(view.command)
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
-    servers = dict.fromkeys(contender.server for contender in chosen)
+    servers = dict.fromkeys(
+        each.server if each.setting == "default" else f"{each.server}:{each.setting}"
+        for each in chosen
+    )
     kept = [*kept_options(view.command, KEPT, FLAGS), *place_options(view.command)]
     name, transport = parts_of(view.workload)
     what = ["--workload", name] if "--workload" in " ".join(view.command) else []
