@@ -184,5 +184,5 @@ def _load(
         arguments=trust,
         http2_streams=streams,
     )
-    completed = host.run(ProcessSpec(tuple(engine.command(spec))), spec.limit_s)
+    completed = host.run(ProcessSpec(tuple(engine.command(spec))), spec.limit_s + timeout_s)
     return engine.parse(spec, completed, world.engine_version)
