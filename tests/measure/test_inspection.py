@@ -114,6 +114,20 @@ def test_errors_of_a_discarded_load_and_connections_without_an_answer_are_both_n
     )
 
 
+def test_bug_a_late_close_was_a_wrong_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = inspection.load_server
+
+    def late_close(
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
+    ) -> LoadResult:
+        return replace(load(world, instance, connections, duration_s), errors={"unclosed": 1})
+
+    monkeypatch.setattr(inspection, "load_server", late_close)
+    inspected = inspect(world, candidate("hello"), [5])
+    assert inspected.state == "works, with a note"
+    assert "unclosed" in inspected.cautions[0]
+
+
 def test_no_levels_means_no_load(world: World) -> None:
     assert inspect(world, candidate("hello")).served == {}
 
