@@ -30,7 +30,7 @@ LATE = ("connect_timeout", "tls_timeout", "timeout_first_byte", "timeout_body", 
 WRONG_ANSWERS = (
     *("status", "content_type", "body_mismatch", "body_length", "malformed"),
     *("unsolicited", "unsolicited_idle"),
-)  # `unclosed` is none: a busy server closes late
+)
 IDLE_S = 0.5
 IDLE_SHARE_MAX = 0.5  # of a CPU, while no request comes
 IDLE_TRIES = 3  # a compiler may still work after the first requests
@@ -299,6 +299,8 @@ def _serve(
     if errors.total():
         cautions.append(f"errors at {connections:,} connections: {_by_class(errors)}")
     wrong_answers = {name: errors[name] for name in WRONG_ANSWERS if errors[name]}
+    if errors["unclosed"] >= connections:  # of fewer, a busy server closes late
+        wrong_answers["unclosed"] = errors["unclosed"]
     if wrong_answers:
         wrong = f"wrong answers at {connections:,} connections: {_by_class(wrong_answers)}"
         return Served(counts, tuple(cautions), wrong)
