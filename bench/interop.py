@@ -64,6 +64,7 @@ LOGS = {  # the file of a server's configuration, and what an access log adds to
 }
 WARM_S = {Compiler.NONE: 0.5, Compiler.JIT: 3.0, Compiler.TIERED: 8.0}
 LOG_S = 0.5  # until the last lines are written
+ENDS_S = 30.0  # after the time of a load
 CLIENT_BUSY = 0.95  # of its CPU
 
 
@@ -224,7 +225,7 @@ def turns(
             )
             before = lines_of(log)
             begun_s, usage = time.monotonic(), os.times()
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = ended(command, args.seconds + ENDS_S)
             took_s, after = time.monotonic() - begun_s, os.times()
             cpu_s = after.children_user + after.children_system
             cpu_s -= usage.children_user + usage.children_system
@@ -235,6 +236,14 @@ def turns(
                 logged = lines_of(log) - before
             rounds[name].append({**counted, "logged": logged, "busy": round(cpu_s / took_s, 3)})
     return {"rounds": rounds}
+
+
+def ended(command: Sequence[str], limit_s: float) -> "subprocess.CompletedProcess[str]":
+    """h2load does not always end: it stayed at one load of a second for minutes."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "", f"it did not end in {limit_s:g} s")
 
 
 def lines_of(log: Path) -> int:
