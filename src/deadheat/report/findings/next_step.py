@@ -199,11 +199,13 @@ def can_extend(view: RunView, source: Source) -> bool:
 def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str:
     """A new run of these contenders.
 
-    It is the same command with `options` if some are the user's own, or in numbers of workers.
+    It is the same command with `options` if some are the user's own, or have other workers.
     """
     chosen = [contender for contender in view.contenders if contender.name in names]
-    is_whole = any(each.language is None or f":w{each.workers}" in each.name for each in chosen)
-    if is_whole or view.command[1:2] == ("regress",):
+    repeats_command = any(
+        each.language is None or f":w{each.workers}" in each.name for each in chosen
+    )
+    if repeats_command or view.command[1:2] == ("regress",):
         end = view.command.index("--") if "--" in view.command else len(view.command)
         return shlex.join([*_without(view.command[:end], options), *options, *view.command[end:]])
     servers = dict.fromkeys(
