@@ -2,6 +2,9 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
+# cargo would look for the jobs of a parallel make, which recursive makes alone can use.
+NO_JOBS := MAKEFLAGS=
+
 # Python starts hundreds of times here. Where this is set, as in many images of Python, each start
 # would compile everything that it imports.
 export PYTHONDONTWRITEBYTECODE :=
@@ -36,7 +39,7 @@ compile-tests: build       # once: each worker would compile all tests for itsel
 	$(UV) run pytest --collect-only -qq > target/collected || { cat target/collected; exit 1; }
 
 test-engine: lint-engine
-	cargo test --locked --profile $(ENGINE_TESTS) --quiet -- --test-threads=$(ENGINE_THREADS)
+	$(NO_JOBS) cargo test --locked --profile $(ENGINE_TESTS) --quiet -- --test-threads=$(ENGINE_THREADS)
 
 test-page: build
 	$(call npm_run,test,the tests of the page's JavaScript)
@@ -47,7 +50,7 @@ build: toolchains          ## the Python package, the load engine, the page
 
 .PHONY: sync
 sync: $(UV)
-	$(UV) sync --quiet
+	$(NO_JOBS) $(UV) sync --quiet
 
 accept: build              ## write the golden files anew: git shows what changed
 	$(UV) run pytest tests/golden --accept
@@ -57,8 +60,8 @@ accept: build              ## write the golden files anew: git shows what change
 lint: lint-engine lint-python lint-page
 
 lint-engine: toolchains    # beside `build`: the profiles of cargo do not wait for each other
-	cargo fmt --check
-	cargo clippy --locked --profile $(ENGINE_TESTS) --quiet --all-targets -- -D warnings
+	$(NO_JOBS) cargo fmt --check
+	$(NO_JOBS) cargo clippy --locked --profile $(ENGINE_TESTS) --quiet --all-targets -- -D warnings
 
 lint-python: build
 	$(UV) run ruff check

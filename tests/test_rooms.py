@@ -17,8 +17,8 @@ SOURCES = {
     for path in sorted(SOURCE.rglob("*.py"))
 }
 ROOMS = (
-    *("cli", "boards", "serve", "audit", "cluster", "report", "campaign", "measure", "store"),
-    *("build", "protocol", "workload", "catalog", "load", "host", "stats"),
+    *("cli", "boards", "serve", "edition", "audit", "cluster", "report", "campaign", "measure"),
+    *("store", "build", "protocol", "workload", "catalog", "load", "host", "stats"),
 )
 REPORT_ROOMS = ("picture", "formats", "findings", "model")
 LINES_MAX = 500

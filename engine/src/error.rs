@@ -1,6 +1,7 @@
 //! Why a command failed, and the exit code of each reason.
 
 use std::io;
+use std::process::ExitStatus;
 
 use crate::preflight_problem::PreflightProblem;
 
@@ -15,9 +16,12 @@ pub(crate) enum Error {
     Preflight { url: String, problem: PreflightProblem },
     #[error("{what}: {source}")]
     System { what: &'static str, source: io::Error },
-    /// Another process of the run failed or sent something unexpected.
+    /// Another process of the run sent something unexpected, or nothing.
     #[error("{0}")]
     Process(String),
+    /// Another process of the run failed, and said why.
+    #[error("a process of the run ended with {0}")]
+    Child(ExitStatus),
     #[error("a client thread ended early")]
     Thread,
     #[error("{scheduled} requests scheduled, {classed} classed: this is a bug")]
@@ -30,6 +34,7 @@ impl Error {
         match self {
             Self::Usage(_) => 2,
             Self::Preflight { .. } => 3,
+            Self::Child(status) => status.code().and_then(|code| code.try_into().ok()).unwrap_or(1),
             Self::System { .. } | Self::Process(_) | Self::Thread | Self::Miscount { .. } => 1,
         }
     }
@@ -59,6 +64,8 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
     use super::*;
 
     #[test]
@@ -69,6 +76,8 @@ mod tests {
             (Error::Preflight { url: "http://a/".to_owned(), problem }, 3),
             (Error::of_errno("poll", libc::EINVAL), 1),
             (Error::Process("it ended".to_owned()), 1),
+            (Error::Child(ExitStatus::from_raw(3 << 8)), 3),
+            (Error::Child(ExitStatus::from_raw(libc::SIGKILL)), 1),
             (Error::Thread, 1),
             (Error::Miscount { scheduled: 2, classed: 1 }, 1),
         ] {

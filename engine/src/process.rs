@@ -168,6 +168,7 @@ impl Children {
                 }
                 Err(RecvTimeoutError::Timeout) => self.forget_ended()?,
                 Err(RecvTimeoutError::Disconnected) => {
+                    self.wait()?;
                     return Err(Error::Process("a process of the run ended early".to_owned()));
                 }
             }
@@ -196,7 +197,8 @@ impl Children {
         Ok(())
     }
 
-    fn wait(mut self) -> Result<()> {
+    /// Waits until all have ended; an error if one failed.
+    fn wait(&mut self) -> Result<()> {
         for (mut child, input) in self.running.drain(..) {
             drop(input);
             check(child.wait().map_err(Error::system(PROCESS))?)?;
@@ -208,7 +210,7 @@ impl Children {
 fn check(status: ExitStatus) -> Result<()> {
     match status.success() {
         true => Ok(()),
-        false => Err(Error::Process(format!("a process of the run ended with {status}"))),
+        false => Err(Error::Child(status)),
     }
 }
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from deadheat.boards.page import write as write_audit
 from deadheat.boards.readings import read_readings
+from deadheat.edition.joined import join, part_of
+from deadheat.edition.model import Edition
 from deadheat.report.model.load import load_view_of
 from deadheat.serve.board import BoardFolder, write_board
-from deadheat.serve.edition import Edition, join, part_of
 from deadheat.serve.heatmap import index_page
 from deadheat.store import read_run
 from tests.browser.made_page import hostile_run

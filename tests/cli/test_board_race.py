@@ -14,8 +14,8 @@ import pytest
 from deadheat.campaign.campaign import Plan
 from deadheat.cli import board
 from deadheat.cli.endings import ExitCode
-from deadheat.cluster.parts import PlannedPart, Racer
-from deadheat.cluster.sitting import Sitting
+from deadheat.edition.parts import PlannedPart, Racer
+from deadheat.edition.sitting import Sitting
 from deadheat.errors import StoreError
 from deadheat.load import find_engine
 from deadheat.protocol import SliceProtocol, load_as
@@ -23,7 +23,7 @@ from deadheat.report.formats.page import PAGE
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat, short_race
 from tests.cli.test_run import HERE
-from tests.cluster.test_parts import RACERS, in_language, racer
+from tests.edition.test_parts import RACERS, in_language, racer
 from tests.report.made import made_run
 from tests.servers.contenders import CATALOG
 
@@ -127,7 +127,7 @@ def test_bug_two_interrupts_in_a_row_began_the_next_part(
     """
     sitting = sitting_of(tmp_path, RACERS, 10_000.0)
     left = SimpleNamespace(run_id="r", state="running", trials=0)
-    monkeypatch.setattr("deadheat.cluster.sitting.run_summaries", lambda store: [left])
+    monkeypatch.setattr("deadheat.edition.sitting.run_summaries", lambda store: [left])
     sitting.carry_out = lambda plan: "r"
     assert sitting._race(PlannedPart(("a", "b"), ("hello",)), 10.0)
 

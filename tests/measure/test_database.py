@@ -115,10 +115,10 @@ def test_one_that_died_starts_again_on_its_port_with_its_data(tmp_path: Path) ->
     database = database_on(host, tmp_path)
     url = database.environment(workload())
     assert database.death() is None
-    assert database.usage() is not None
+    assert database.cpu_s() is not None
     host.stop(database.process or "", "SIGKILL", 0)
     assert "PostgreSQL died" in (database.death() or "")
-    assert database.usage() is None
+    assert database.cpu_s() is None
     assert database.environment(workload()) == url
     assert database.death() is None
     assert host.started()[0] == host.started()[1]
@@ -161,6 +161,18 @@ def load_of(name: str | None) -> LoadSpec:
     """A load with a workload; None: of hello, which each control gets."""
     sent = workload(name).for_engine() if name is not None else None
     return LoadSpec("http://127.0.0.1:1/", connections=1, duration_s=1, workload=sent)
+
+
+def test_bug_the_memory_of_the_database_was_read_around_each_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of hundreds of processes took half a CPU, which counted as other programs'."""
+    host = DatabaseHost()
+    database = database_on(host, tmp_path)
+    database.environment(workload())
+    monkeypatch.setattr(host, "usage", lambda _: pytest.fail("its memory was read"))
+    monkeypatch.setattr(host, "cpu_s", lambda _: 2.0)
+    assert DatabaseTime.begin(database, load_of("db")).used_s() == 0.0
 
 
 def test_a_database_that_dies_during_a_load_is_its_fault_and_the_next_load_revives_it(

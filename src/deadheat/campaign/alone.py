@@ -202,14 +202,14 @@ def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
     """Sample the server's CPU time in windows, until one is idle or the watch ends."""
     host = world.server_host
     begun_s = host.now_s()
-    used_s = first_s = host.usage(instance.process).cpu_s
+    used_s = first_s = host.cpu_s(instance.process)
     burnt_for_s = 0.0
     idle = False
     watch = host.watch([instance.process], SAMPLE_INTERVAL_S)
     while not idle and _is_running(world, instance) and host.now_s() - begun_s < rule.watch_s:
         window_s = host.now_s()
         host.sleep(WINDOW_S)
-        now_used_s = host.usage(instance.process).cpu_s
+        now_used_s = host.cpu_s(instance.process)
         idle = (now_used_s - used_s) / (host.now_s() - window_s) <= rule.idle_cpus
         if not idle:
             burnt_for_s = host.now_s() - begun_s

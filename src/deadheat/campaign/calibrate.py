@@ -205,7 +205,7 @@ def _cpu_us_per_request(world: World, protocol: SliceProtocol, units: int) -> fl
     try:
         spec = load_spec(protocol, instance, max(protocol.connections))
         spec = replace(spec, duration_s=max(spec.duration_s, PROBE_S))
-        before_s = world.server_host.usage(instance.process).cpu_s
+        before_s = world.server_host.cpu_s(instance.process)
         command = world.load.engine.command(spec)
         try:
             completed = world.load.host.run(
@@ -217,7 +217,7 @@ def _cpu_us_per_request(world: World, protocol: SliceProtocol, units: int) -> fl
             raise
         _require_alive(world, instance)
         _require_answers(result)
-        used_s = world.server_host.usage(instance.process).cpu_s - before_s
+        used_s = world.server_host.cpu_s(instance.process) - before_s
     finally:
         lifecycle.stop(world, instance)
     return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)

@@ -48,8 +48,8 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line, stored
-from deadheat.cluster.parts import BoardState, Racer, Spread
-from deadheat.cluster.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief
+from deadheat.edition.parts import BoardState, Racer, Spread
+from deadheat.edition.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.home import home
 from deadheat.host import Limits
@@ -225,7 +225,7 @@ def _write_apart(folder: Path) -> BoardState | None:
 
 def _write(folder: Path, command: Sequence[str]) -> BoardState | None:
     """Write the board of the edition's runs; None without a rate."""
-    from deadheat.serve.edition_findings import state_of
+    from deadheat.edition.findings import state_of
 
     board = board_folder(folder / PAGES, None, command)
     try:

@@ -241,8 +241,14 @@ class Host(Protocol):
     def alive(self, process: str) -> Exited | None:
         """None while the first process of the tree lives, else how it ended."""
 
+    def cpu_s(self, process: str) -> float:
+        """CPU time of the tree since its start. Cheap: memory is not read."""
+
     def usage(self, process: str) -> Usage:
-        """CPU time, memory, processes and threads of the tree."""
+        """CPU time, memory, processes and threads of the tree.
+
+        To read the memory of many processes that share some takes CPU time.
+        """
 
     def listen_drops(self) -> int | None:
         """Connections that full listen queues have dropped so far; None where nothing counts."""

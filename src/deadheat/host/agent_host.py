@@ -138,6 +138,9 @@ class AgentHost:
         exited = self._ask("alive", process=process)
         return None if exited is None else Exited(**exited)
 
+    def cpu_s(self, process: str) -> float:
+        return float(self._ask("cpu_s", process=process))
+
     def usage(self, process: str) -> Usage:
         return Usage(**self._ask("usage", process=process))
 

@@ -174,6 +174,9 @@ class FakeHost:
             fake.exited = Exited(fake.server.exit_code, dies_s, survivors=0, killed=False)
         return fake.exited
 
+    def cpu_s(self, process: str) -> float:
+        return self.usage(process).cpu_s
+
     def usage(self, process: str) -> Usage:
         return self._process(process).server.usage
 

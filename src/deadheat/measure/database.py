@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from deadheat.errors import DeadheatError, LinkLost
-from deadheat.host import Completed, Host, HostError, ProcessSpec, Usage
+from deadheat.host import Completed, Host, HostError, ProcessSpec
 from deadheat.load import LoadSpec
 from deadheat.workload import Workload
 
@@ -107,11 +107,11 @@ class Database:
         """The id of its process tree; None if nothing has needed it yet."""
         return self._process
 
-    def usage(self) -> Usage | None:
-        """Its CPU time and memory; None if it does not run."""
+    def cpu_s(self) -> float | None:
+        """Its CPU time since its start; None if it does not run."""
         if self._process is None or self._host.alive(self._process) is not None:
             return None
-        return self._host.usage(self._process)
+        return self._host.cpu_s(self._process)
 
     def death(self) -> str | None:
         """How it died; None if it runs, or if nothing has needed it yet."""
@@ -219,13 +219,12 @@ class DatabaseTime:
             database.revive()
         except DeadheatError as error:
             return cls(None, failed=str(error))
-        usage = database.usage()
-        return cls(database, usage.cpu_s if usage is not None else 0.0)
+        return cls(database, database.cpu_s() or 0.0)
 
     def used_s(self) -> float | None:
         """The CPU time of the database since; None without one, or if it died."""
-        usage = self.database.usage() if self.database is not None else None
-        return usage.cpu_s - self.cpu_s if usage is not None else None
+        cpu_s = self.database.cpu_s() if self.database is not None else None
+        return None if cpu_s is None else cpu_s - self.cpu_s
 
     def fault(self) -> str | None:
         """How the database died since, or failed; None if it runs, or if there is none."""

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from deadheat import numbers
 from deadheat.audit.audit import with_defects
+from deadheat.edition.findings import Meeting, meetings_of, met_levels, share_text
+from deadheat.edition.joined import join, part_of
+from deadheat.edition.model import Edition, EditionPart, Figures, PartRun
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
@@ -17,8 +20,6 @@ from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.card import draw_card, draw_versus
-from deadheat.serve.edition import Edition, EditionPart, Figures, PartRun, join, part_of
-from deadheat.serve.edition_findings import Meeting, meetings_of, met_levels, share_text
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.markup import (
     Html,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.audit.audit import with_defects
+from deadheat.edition.joined import join, part_of
 from deadheat.errors import DeadheatError
 from deadheat.host.agent.init import end_with
 from deadheat.protocol import AloneProtocol
@@ -26,7 +27,6 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
 from deadheat.report.model.load import load_view, load_view_of
 from deadheat.report.model.runs import list_runs
-from deadheat.serve.edition import join, part_of
 from deadheat.serve.heatmap import index_page
 from deadheat.store import Store, read_run
 

@@ -13,9 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from deadheat import numbers
-from deadheat.foreign_text import one_line
-from deadheat.serve.edition import BoardLevel, Edition, ServerFacts
-from deadheat.serve.edition_findings import (
+from deadheat.edition.findings import (
     changes,
     figure_text,
     figure_values,
@@ -26,6 +24,8 @@ from deadheat.serve.edition_findings import (
     shown_figures,
     why_not,
 )
+from deadheat.edition.model import BoardLevel, Edition, ServerFacts
+from deadheat.foreign_text import one_line
 from deadheat.serve.markup import (
     Html,
     link,

@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from deadheat import numbers
 from deadheat.catalog.manifest import BY_STRINGS
+from deadheat.edition.findings import Meeting
+from deadheat.edition.model import Figures, ServerFacts
 from deadheat.errors import StoreError
 from deadheat.foreign_text import one_line, printable
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import wording
 from deadheat.report.model.evidence import raw_text
-from deadheat.serve.edition import Figures, ServerFacts
-from deadheat.serve.edition_findings import Meeting
 from deadheat.serve.markup import (
     Html,
     NumberCell,

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from deadheat import numbers
+from deadheat.edition.findings import separates_text, share_text
+from deadheat.edition.model import BoardLevel, Edition
 from deadheat.foreign_text import one_line
 from deadheat.report.picture import svg
-from deadheat.serve.edition import BoardLevel, Edition
-from deadheat.serve.edition_findings import separates_text, share_text
 from deadheat.stats.ranking.ranks import Ranking, Row, dead_heats
 
 WIDTH, HEIGHT = 1200, 630  # the size that link previews expect

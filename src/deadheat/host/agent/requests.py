@@ -142,6 +142,7 @@ class Agent:
             "threads": lambda process: thread_times(self.processes(process).members()),
             "alive": self.alive,
             "adopt": self.adopt,
+            "cpu_s": lambda process: self.processes(process).cpu_s(),
             "usage": lambda process: self.processes(process).usage(),
             "find_running": self.running.find,
             "listen_drops": listen_drops,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deadheat.catalog import load_server, selection
-from deadheat.cluster.parts import (
+from deadheat.edition.parts import (
     PlannedPart,
     Racer,
     done_of,

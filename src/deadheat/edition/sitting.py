@@ -11,8 +11,24 @@ from pathlib import Path
 from deadheat import numbers
 from deadheat.campaign.campaign import Plan
 from deadheat.catalog import selection
-from deadheat.cluster import parts as edition
-from deadheat.cluster.parts import BoardState, PlannedPart, Racer, Spread
+from deadheat.edition.parts import (
+    ENDED,
+    FIRST_PASS,
+    INSTANCE_SD,
+    BoardState,
+    PlannedPart,
+    Racer,
+    Spread,
+    done_of,
+    estimate_of,
+    open_parts,
+    parts_of,
+    separates,
+    shared_of,
+    together_of,
+    unranked_parts,
+    with_budget,
+)
 from deadheat.errors import DeadheatError, StoreError, Unmeasurable, first_line
 from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host.local import LocalHost
@@ -117,13 +133,13 @@ class Sitting:
     def _left(self) -> tuple[tuple[str, ...], list[PlannedPart]]:
         """The shared servers, and the parts that no run has: as small as the time left needs."""
         raced = self._raced()
-        shared = edition.shared_of(self.racers, raced, self.named)
+        shared = shared_of(self.racers, raced, self.named)
         with LocalHost() as host:
             free_bytes = host.unwatch(host.watch((), 1.0))[-1].memory_available_bytes
-        together = edition.together_of(free_bytes, raced, self.most_together, len(shared))
-        done = edition.done_of(self.racers, raced, self.rules)
+        together = together_of(free_bytes, raced, self.most_together, len(shared))
+        done = done_of(self.racers, raced, self.rules)
         while True:
-            parts = edition.parts_of(self.racers, done, shared, together)
+            parts = parts_of(self.racers, done, shared, together)
             if together == 1 or not parts or max(map(self._useful_s, parts)) <= self.left_s:
                 return shared, parts
             together = (together + 1) // 2
@@ -131,11 +147,11 @@ class Sitting:
     def _rules_of(self, part: PlannedPart, budget_s: float) -> SliceProtocol:
         workloads = tuple(w for w in self.rules.workloads if w.name in part.workloads)
         rules = self.rules.model_copy(update={"workloads": workloads})
-        return edition.with_budget(rules, budget_s)
+        return with_budget(rules, budget_s)
 
     def _useful_s(self, part: PlannedPart) -> float:
         """The time from which on a part gives each of its servers an interval."""
-        each = edition.estimate_of(part, self.racers, self._rules_of(part, 300.0))
+        each = estimate_of(part, self.racers, self._rules_of(part, 300.0))
         return max(each.useful_s, 10.0)
 
     def _budget_of(self, part: PlannedPart, parts: Sequence[PlannedPart]) -> float:
@@ -144,7 +160,7 @@ class Sitting:
         if self.budget_s is None:
             return 2 * useful_s
         cells = part.cells(self.racers) / max(sum(p.cells(self.racers) for p in parts), 1)
-        pass_s = self.left_s - (1 - edition.FIRST_PASS) * self.budget_s
+        pass_s = self.left_s - (1 - FIRST_PASS) * self.budget_s
         return max(useful_s, pass_s * cells)
 
     def _announce(
@@ -175,14 +191,14 @@ class Sitting:
             f"{numbers.duration(budget_s)}"
         )
         part_s = self._budget_of(largest, parts)
-        each = edition.estimate_of(largest, self.racers, self._rules_of(largest, part_s))
-        inside, across = edition.separates(
+        each = estimate_of(largest, self.racers, self._rules_of(largest, part_s))
+        inside, across = separates(
             largest, each, self.rules.slices.rounds, len(shared), len(self.racers), spread
         )
         known = (
             "by the runs so far"
             if spread.measured
-            else f"if starts differ by {numbers.percent(edition.INSTANCE_SD, 0)}"
+            else f"if starts differ by {numbers.percent(INSTANCE_SD, 0)}"
         )
         sizes = (
             f"{numbers.percent(inside)} within a part and {numbers.percent(across)} across parts"
@@ -233,12 +249,12 @@ class Sitting:
         while self.budget_s is not None:
             state = self._state()
             cells = [each for each in (state.unranked if state else ()) if each not in tried]
-            shared = edition.shared_of(self.racers, self._raced(), self.named)
-            parts = edition.unranked_parts(cells, self.racers, shared, self.most_together)
+            shared = shared_of(self.racers, self._raced(), self.named)
+            parts = unranked_parts(cells, self.racers, shared, self.most_together)
             tried |= {(w, n) for part in parts[:1] for w in part.workloads for n in part.names}
             if not parts:
                 pairs = state.open_pairs if state else ()
-                parts = edition.open_parts(pairs, self.racers, self.most_together)
+                parts = open_parts(pairs, self.racers, self.most_together)
             parts = [part for part in parts if self._useful_s(part) <= self.left_s]
             if not parts:
                 return False
@@ -285,7 +301,7 @@ class Sitting:
         self._export()
         with closing(Store(self.store_path)) as store:
             states = {each.run_id: each.state for each in run_summaries(store)}
-        return states[run_id] != edition.ENDED  # a second interrupt may prevent the state's change
+        return states[run_id] != ENDED  # a second interrupt may prevent the state's change
 
     def _export(self) -> None:
         """A bundle of each run that is over and has none."""
@@ -295,7 +311,7 @@ class Sitting:
         with closing(Store(self.store_path)) as store:
             for run in run_summaries(store):
                 bundle = bundles / f"{run.run_id}.deadheat"
-                if run.state == edition.ENDED and run.trials and not bundle.exists():
+                if run.state == ENDED and run.trials and not bundle.exists():
                     try:
                         export_run(store, run.run_id, bundle)
                     except StoreError as error:  # the store has the run: a later call tries again

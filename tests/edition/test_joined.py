@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
+from deadheat.edition import joined as edition_module
+from deadheat.edition.findings import outdated, separates_text
+from deadheat.edition.joined import TOO_FEW_STARTS, UNLINKED, join, part_of
+from deadheat.edition.model import Edition, EditionPart
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view_of
-from deadheat.serve import edition as edition_module
 from deadheat.serve.board import badge
-from deadheat.serve.edition import (
-    TOO_FEW_STARTS,
-    UNLINKED,
-    Edition,
-    EditionPart,
-    join,
-    part_of,
-)
-from deadheat.serve.edition_findings import outdated, separates_text
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.top_picture import draw_top
 from deadheat.store import Store, read_run

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat import numbers
-from deadheat.cluster.parts import BoardState, Spread
+from deadheat.edition.model import BoardLevel, Edition, EditionPart, PartRun, ServerFacts
+from deadheat.edition.parts import BoardState, Spread
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import LevelAnalysis, analyze
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.model.view import RunView
-from deadheat.serve.edition import BoardLevel, Edition, EditionPart, PartRun, ServerFacts
 from deadheat.stats.ranking.alpha_spending import ErrorLevel
 from deadheat.stats.ranking.change import UnpairedChange, relative_changes
 from deadheat.stats.ranking.decision import Verdict
