@@ -138,6 +138,14 @@ def test_a_contender_with_cheap_starts_has_more_instances() -> None:
     assert due(standings, running, loaded_s=10) == ["go"]
 
 
+def test_bug_an_instance_of_a_contender_that_is_out_ended_the_race() -> None:
+    """A KeyError: the standings no longer know how many instances it is to have."""
+    fresh = fresh_starts(FakeStandings({"a": 2}))
+    running = [instance("gone", 1, 1), instance("a", 1, 2)]
+    fresh.note_block(running, 100)
+    assert fresh.due(running, ["a"]) == ["a"]
+
+
 def test_the_time_of_an_instance_is_that_of_all_its_blocks() -> None:
     fresh = fresh_starts(FakeStandings({"a": 4}))
     running = [instance("a", 1, 1)]

@@ -91,9 +91,9 @@ class FreshStarts:
             self._estimate(instances)
         left_s = self._run.ends_s - self._run.now_s()
         chosen: list[str] = []
-        newest = {instance.name: instance for instance in instances}
+        newest = {instance.name: instance for instance in instances if instance.name in group}
         for instance in sorted(newest.values(), key=self._urgency):
-            if instance.instance_id not in self._seen or instance.name not in group:
+            if instance.instance_id not in self._seen:
                 continue
             cost_s = _cost_s(instance)
             since_start_s = self._since_start_s[instance.name]

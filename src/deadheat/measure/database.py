@@ -27,7 +27,7 @@ test -x "$folder/postgres" && echo "$folder" && id -u
 SETTINGS = {
     "listen_addresses": ADDRESS,
     "unix_socket_directories": "",
-    "max_connections": "1000",
+    "max_connections": "5000",  # up to 6 instances of each server, each with a pool
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
