@@ -49,7 +49,7 @@ def test_a_process_whose_preflight_fails_ends_the_run_with_its_exit_code() -> No
             preexec_fn=lower,
         )
     assert "a process of the run ended with exit status: 3" in ran.stderr
-    assert f"preflight of {server.url}" in ran.stderr
+    assert "preflight of " in ran.stderr
     assert ran.returncode == 3
 
 
