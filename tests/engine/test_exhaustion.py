@@ -7,15 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.runs import (
-    BACKENDS,
-    LIMIT_S,
-    answers_accounted_for,
-    engine_binary,
-    null_server,
-    run_engine,
-)
-from tests.engine.scripted import GOOD, Reply, scripted
+from tests.engine.runs import BACKENDS, answers_accounted_for, null_server, run_engine
 
 SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
@@ -32,25 +24,6 @@ def test_few_descriptors_split_a_run_into_processes() -> None:
     assert document["connections"]["served"] == 100
     assert document["classes"]["ok"] == document["requests"]["scheduled"]
     assert answers_accounted_for(document) == server.counts["answered"]
-
-
-def test_a_process_whose_preflight_fails_ends_the_run_with_its_exit_code() -> None:
-    """It ended with 1, an internal error, where the server was at fault."""
-
-    def lower() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
-
-    with scripted(Reply(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), Reply(GOOD)) as server:
-        ran = subprocess.run(
-            [engine_binary(), server.url, "--json", "-c", "100", *SHORT],
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            preexec_fn=lower,
-        )
-    assert "a process of the run ended with exit status: 3" in ran.stderr
-    assert "preflight of " in ran.stderr
-    assert ran.returncode == 3
 
 
 def test_exhausted_descriptors_are_a_limit_of_the_client() -> None:

@@ -414,7 +414,7 @@ fn bug_process_that_cannot_begin_ends_the_run() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(waited.is_some(), "it hangs: {error}");
     assert!(error.contains("a process of the run ended with exit status: 3"), "{error}");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(3));
 }
 
 fn limit_descriptors() -> std::io::Result<()> {
