@@ -159,6 +159,33 @@ def test_bug_a_server_killed_during_its_start_was_left_out(fake: FakeWorld, when
     assert fake.left_running() == []
 
 
+@pytest.mark.parametrize("good", [1, 2, 3])
+def test_bug_a_later_start_that_failed_cost_its_contender_the_race(
+    fake: FakeWorld, good: int
+) -> None:
+    """With two measured starts, it has a place. It keeps its trials and starts no more."""
+    broken = FakeServer(greet, dies_after_s=0, exit_code=1)
+    scripted = itertools.chain([fake.servers["slow"]] * good, itertools.repeat(broken))
+    fake.host.on_start(lambda command: command[0] == "slow", lambda *_: next(scripted))
+    fake.noise = 0.2
+    stopping = SETTLE | {"invocations": 4}
+    fake.conduct(sliced(warmup={"kind": "fixed", "duration_s": 0.5}, stopping=stopping))
+    out = fake.rows("SELECT name, fault FROM contender WHERE fault IS NOT NULL")
+    gave_up = [each for each in fake.troubles() if "does not start again" in each]
+    if good == 1:
+        assert [each["name"] for each in out] == ["slow"]
+        assert gave_up == []
+    else:
+        assert out == []
+        assert gave_up == [f"slow does not start again: it has {good} starts"]
+        (failed,) = fake.rows("SELECT max(at_s) AS at_s FROM instance WHERE fault IS NOT NULL")
+        assert any(
+            each["at_s"] > failed["at_s"] for each in fake.trials() if each["name"] == "slow"
+        )
+    assert fake.starts()["slow"] == good + 3
+    assert fake.left_running() == []
+
+
 def test_bug_a_server_killed_after_its_first_answer_was_taken_for_another(fake: FakeWorld) -> None:
     """Nothing listened on its port any more, so its answer seemed to be that of a container."""
     gone = FakeServer(greet, dies_after_s=0.05, exit_code=-9)

@@ -101,17 +101,23 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(run: Made
     assert by_code["absent"].text == "b was not ready within 30 s"
 
 
-def test_counts_the_starts_that_were_repeated(run: MadeRun) -> None:
+def test_counts_the_starts_that_failed_and_those_that_were_repeated(run: MadeRun) -> None:
     run.contender("a")
     for _ in range(2):
         run.start("a", fault="a ended before it was ready (signal 9)\nits last words")
     run.start("a")
     run.contender("b", fault="b died during its warm-up (exit 1)")
     run.start("b", fault="b died during its warm-up (exit 1)")
-    caution = cautions_of(run)["start-repeated"]
+    caution = cautions_of(run)["start-failed"]
     assert caution.contenders == ("a",), "b is out"
     assert caution.text == (
         "a: 2 starts failed and had to be repeated: ended before it was ready (signal 9)"
+    )
+    run.contender("c")
+    run.start("c")
+    run.start("c", 2, fault="c was not ready within 30 s")
+    assert cautions_of(run)["start-failed"].text.endswith(
+        "and c (1 start failed: was not ready within 30 s)"
     )
 
 

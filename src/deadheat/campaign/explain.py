@@ -251,7 +251,9 @@ class Explainer:
         self._invocation = invocation
         self._extra = 0  # instances of a contender that were started for a tool
         self._starter = Starter(
-            *(run.world, run.protocol, run.store, run.listen), keeps_loads=True, after_race=True
+            *(run.world, run.protocol, run.store, run.listen),
+            keeps_loads=True,
+            has_place=lambda _: True,
         )
 
     def explain_all(self, standings: Standings) -> None:

@@ -35,6 +35,7 @@ class FreshStarts:
         self._unsteady: dict[str, int] = {}  # a contender's latest starts that were not steady
         self._since_start_s: dict[str, float] = {}  # a contender's time in blocks since then
         self._costs_s: dict[str, float] = {}  # what a start takes, of contenders that became steady
+        self._given_up: set[str] = set()  # contenders that do not start any more
         self._blocks = 0
         self._estimated_at_block = 0
         self._values: Mapping[str, Contribution] = {}
@@ -53,6 +54,13 @@ class FreshStarts:
             if became_steady(instance) and instance.entered.contender.role == "contender":
                 self._costs_s[instance.name] = _cost_s(instance)
 
+    def give_up(self, name: str) -> None:
+        """Start no other instance of this contender."""
+        self._given_up.add(name)
+
+    def gave_up(self, name: str) -> bool:
+        return name in self._given_up
+
     def instances_affordable(self) -> dict[str, int]:
         """How many instances of each contender fit in the budget, each with a block.
 
@@ -60,9 +68,9 @@ class FreshStarts:
         Those with cheap starts come first: a third instance of Spring Boot takes as long as a
         fourth one of ten Go servers. A fixed number of repetitions has no budget, so all fit.
         """
-        names = self._standings.names
         if isinstance(self._stopping, Fixed):
-            return dict.fromkeys(names, self._stopping.invocations)
+            return dict.fromkeys(self._standings.names, self._stopping.invocations)
+        names = [name for name in self._standings.names if name not in self._given_up]
         usual_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
         each_s = {
             name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
@@ -74,7 +82,7 @@ class FreshStarts:
                 if each_s[name] <= left_s:
                     wanted[name] = count
                     left_s -= each_s[name]
-        return wanted
+        return wanted | {name: self._standings.instances(name) for name in self._given_up}
 
     def due(self, instances: Sequence[WarmInstance], group: Sequence[str]) -> list[str]:
         """The contenders of `group` that get a fresh instance now, those most worth it first.
@@ -93,7 +101,7 @@ class FreshStarts:
         chosen: list[str] = []
         newest = {instance.name: instance for instance in instances if instance.name in group}
         for instance in sorted(newest.values(), key=self._urgency):
-            if instance.instance_id not in self._seen:
+            if instance.instance_id not in self._seen or instance.name in self._given_up:
                 continue
             cost_s = _cost_s(instance)
             since_start_s = self._since_start_s[instance.name]

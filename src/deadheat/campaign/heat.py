@@ -60,16 +60,11 @@ class Heat:
         return [i for i in self._instances if i.name == name]
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance | None:
-        """Start an instance; None where the contender turned out unfit, or no time is left.
-
-        The other instances of an unfit one stop.
-        """
+        """Start an instance; None where the contender turned out unfit, or no time is left."""
         try:
             instance = self._starter.start(entered, invocation, at_s)
         except Unfit as error:
             self._unfit(entered, str(error))
-            for other in self.of(entered.contender.name):
-                self.stop(other)
             return None
         except OutOfTime:
             return None

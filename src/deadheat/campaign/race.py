@@ -10,7 +10,7 @@ from deadheat.campaign.block import Block
 from deadheat.campaign.failures import InvalidStreak, Noisy, Troubles, wait_until_quiet
 from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.heat import Heat, Rotation
-from deadheat.campaign.resolve import SliceLengths
+from deadheat.campaign.resolve import FEWEST_INSTANCES, SliceLengths
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Look, Standings, board
 from deadheat.campaign.trials import HalfLoads, TrialRunner
@@ -45,6 +45,7 @@ class Race:
             *(run.world, run.protocol, run.store, run.listen, self._left_s),
             keeps_loads=True,
             racing=lambda: len(self.standings.racing_names),
+            has_place=self._has_place,
         )
         self._starts = dict(run.past.starts)
         self._blocks = max((trial.block for _, trial in run.past.trials), default=0)
@@ -75,7 +76,7 @@ class Race:
 
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
-        heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
+        heat_of_all = Heat(self._run.world, self._starter, self._note_unfit, self._protocol.at_once)
         with heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups(heat):
@@ -187,6 +188,7 @@ class Race:
         self._starts[name] = self._starts.get(name, 0) + 1
         instance = heat.start(entered, self._starts[name], self._run.now_s())
         if instance is None:
+            self._end_if_unfit(heat, entered)
             return
         self._entered[self._entered.index(entered)] = instance.entered
         self.standings.leave_out(name, instance.entered.contender.left_out)
@@ -194,6 +196,28 @@ class Race:
             for workload in filter(entered.contender.answers, self._protocol.workload_names):
                 level = Level(workload, max(self._protocol.connections))
                 self.trials.ceilings.set(level, instance.warmed.rate_per_s)
+
+    def _has_place(self, name: str) -> bool:
+        """Whether enough of its starts were measured for a rank, if no other one succeeds."""
+        return self.standings.instances(name) >= FEWEST_INSTANCES
+
+    def _note_unfit(self, entered: EnteredContender, why: str) -> None:
+        """A start failed for good. A contender with a place does not start again."""
+        name = entered.contender.name
+        if not self._has_place(name):
+            self._drop(entered, why)
+            return
+        self._fresh.give_up(name)
+        starts = numbers.count(self.standings.instances(name), "start")
+        self._run.listen(Event(f"{name} does not start again: it has {starts}", trouble=True))
+
+    def _end_if_unfit(self, heat: Heat, entered: EnteredContender) -> None:
+        """Stop the instances of a contender that is out. One that has none is out now."""
+        name = entered.contender.name
+        if entered.contender_id not in {each.contender_id for each in self._entered}:
+            self._stop_all(heat, name)
+        elif self._fresh.gave_up(name) and not heat.of(name):
+            self._drop(entered, f"{name} did not start again")
 
     def _drop(self, entered: EnteredContender, why: str) -> None:
         self._entered = [e for e in self._entered if e.contender_id != entered.contender_id]

@@ -183,7 +183,7 @@ def measure_latency(
     """
     protocol = run.protocol
     order = random.Random(f"{run.seed} latency")
-    starter = Starter(run.world, protocol, run.store, run.listen, after_race=True)
+    starter = Starter(run.world, protocol, run.store, run.listen, has_place=lambda _: True)
     waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
     connections = max(protocol.connections)

@@ -64,8 +64,8 @@ class Starter:
     `racing` is how many contenders share it: a first start takes no more than one of them has.
     `left_out` has each contender that was verified, with the workloads that it is left out of;
     `readings` has the warm-ups so far by contender and workload. With `keeps_loads`, instances keep
-    load processes with open connections, for slices. `after_race`: a contender that does not start
-    has its place already, so the fault is that of the instance alone.
+    load processes with open connections, for slices. A contender that `has_place` was measured
+    before: a start that fails is a fault of that instance alone.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Starter:
         left_s: Callable[[], float] = lambda: math.inf,
         keeps_loads: bool = False,
         racing: Callable[[], int] = lambda: 2,
-        after_race: bool = False,
+        has_place: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.world = world
         self.protocol = protocol
@@ -86,7 +86,7 @@ class Starter:
         self.left_s = left_s
         self.keeps_loads = keeps_loads
         self.racing = racing
-        self.after_race = after_race
+        self.has_place = has_place
         self.left_out: dict[str, frozenset[str]] = {}
         self.readings: dict[tuple[str, str], list[Reading]] = {}
 
@@ -394,7 +394,7 @@ class StartAttempt:
             raise self._unfit(fault, "\n  | ".join([fault, *lines]))
 
     def _unfit(self, fault: str, message: str) -> Unfit:
-        if not self._starter.after_race:
+        if not self._starter.has_place(self._entered.contender.name):
             self._store.update_contender(self._entered.contender_id, fault=fault)
         self._listen(Event(message, trouble=True))
         return Unfit(fault)

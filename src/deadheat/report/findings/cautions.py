@@ -80,9 +80,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_state(view),
         *_same_machine(view),
         *_absent(contenders),
-        *_joined(
-            "start-repeated", "starts failed and had to be repeated", contenders, _repeated_starts
-        ),
+        *_joined("start-failed", "starts failed", contenders, _failed_starts),
         *_joined("trial-failed", "trials failed", contenders, _failed_trials),
         *_gates(view, contenders),
         *_workers(view),
@@ -201,15 +199,20 @@ def _cut(step: re.Match[str]) -> str:
     return f"build step `{one_line(step[1], COMMAND_MAX)}`"
 
 
-def _repeated_starts(contender: ContenderView) -> Iterator[Affected]:
-    """The starts that failed and were tried again; those of one that is out say no more."""
+def _failed_starts(contender: ContenderView) -> Iterator[Affected]:
+    """The starts that failed, and if each was repeated; those of one that is out say no more."""
     if contender.fault:
         return
-    faults = [start.fault.strip() for start in contender.starts if start.fault]
-    for fault, starts in Counter(fault.partition("\n")[0] for fault in faults).most_common():
+    good = {start.invocation for start in contender.starts if not start.fault}
+    failed = [
+        (start.fault.strip().partition("\n")[0], start.invocation in good)
+        for start in contender.starts
+        if start.fault
+    ]
+    for (fault, is_repeated), starts in Counter(failed).most_common():
         reason = fault.removeprefix(f"{contender.name} ")
-        detail = f"{count(starts, 'start')} failed and had to be repeated: {reason}"
-        yield Affected(contender.name, detail)
+        and_then = " and had to be repeated" if is_repeated else ""
+        yield Affected(contender.name, f"{count(starts, 'start')} failed{and_then}: {reason}")
 
 
 def _failed_trials(contender: ContenderView) -> Iterator[Affected]:
