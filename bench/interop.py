@@ -7,10 +7,12 @@
 With -o, the file keeps its loads of other servers.
 
 Each server of the catalog starts on the first CPUs and warms up. Then deadheat-load and h2load
-load it from the other CPU, one after the other, in turns. nginx, h2o and Apache httpd write an
-access log meanwhile, which is the only change to them: its lines have to be the requests that were
-sent. A rate of a client that used its CPU whole is its own limit, and not the server's. A ratio has
-the 95 % interval of the geometric mean of the rounds' ratios (Student's t on logarithms).
+load it from the other CPU, one after the other, in turns. Both open their connections and load it
+for half a second before the second that they count: a handshake takes as long as several requests.
+nginx, h2o and Apache httpd write an access log meanwhile, which is the only change to them: its
+lines have to be the requests that were sent. A rate of a client that used its CPU whole is its own
+limit, and not the server's. A ratio has the 95 % interval of the geometric mean of the rounds'
+ratios (Student's t on logarithms).
 """
 
 import argparse
@@ -24,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -63,6 +66,7 @@ LOGS = {  # the file of a server's configuration, and what an access log adds to
     "apache-static": ("site.conf", "TypesConfig", "CustomLog {log} %>s\nTypesConfig"),
 }
 WARM_S = {Compiler.NONE: 0.5, Compiler.JIT: 3.0, Compiler.TIERED: 8.0}
+CONNECT_MS = 500  # of load before the one that counts: a client opens its connections in it
 LOG_S = 0.5  # until the last lines are written
 ENDS_S = 30.0  # after the time of a load
 CLIENT_BUSY = 0.95  # of its CPU
@@ -218,11 +222,10 @@ def turns(
     rounds: dict[str, list[dict[str, Any]]] = {"deadheat-load": [], "h2load": []}
     for number in range(args.rounds):
         for name in sorted(rounds, reverse=bool(number % 2)):
-            command = (
-                [*ours, "-d", f"{args.seconds}s", "--warmup", "0s"]
-                if name == "deadheat-load"
-                else [*theirs[:-1], f"-D{args.seconds}", theirs[-1]]
-            )
+            if name == "deadheat-load":
+                command = [*ours, "-d", f"{args.seconds}s", "--warmup", f"{CONNECT_MS}ms"]
+            else:
+                command = [*theirs, f"-D{args.seconds}", f"--warm-up-time={CONNECT_MS}ms"]
             before = lines_of(log)
             begun_s, usage = time.monotonic(), os.times()
             done = ended(command, args.seconds + ENDS_S)
@@ -254,18 +257,19 @@ def lines_of(log: Path) -> int:
 
 
 def counts_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    """Of the engine: its preflight is a request that was sent, too."""
+    """Of the engine: requests of its preflight and its warm-up were sent, too."""
     if not done.stdout.startswith("{"):
         return {"fault": done.stderr.strip()[-300:]}
     document = json.loads(done.stdout)
     if error := document.get("preflight_error"):
         return {"fault": error}
-    requests, classes = document["requests"], document["classes"]
+    requests, before = document["requests"], document["warmup"]
     retried = (document["http2"] or {}).get("retried", 0)
+    classes = Counter(document["classes"]) + Counter(before["classes"])
     return {
         "rate_per_s": document["rate_per_s"],
-        "sent": requests["scheduled"] + requests["preflight"] + retried,
-        "failed": {name: n for name, n in classes.items() if n and name != "ok"},
+        "sent": requests["scheduled"] + requests["preflight"] + before["scheduled"] + retried,
+        "failed": {name: n for name, n in classes.items() if name != "ok"},
     }
 
 

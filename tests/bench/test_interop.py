@@ -1,5 +1,6 @@
 """`python -m bench.interop` without its loads: what it reads, and when it agrees."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,21 @@ def test_counts_of_h2load_are_read() -> None:
     counted = counts_of_h2load(done(H2LOAD))
     assert counted == {"rate_per_s": 12345.5, "sent": 24741, "failed": {"failed": 1}}
     assert counts_of_h2load(done("", "no")) == counts_of(done("", "no")) == {"fault": "no"}
+
+
+def test_requests_of_the_preflight_and_the_warm_up_were_sent_too() -> None:
+    document = {
+        "rate_per_s": 90.0,
+        "requests": {"scheduled": 90, "ok": 89, "preflight": 1},
+        "classes": {"ok": 89, "goaway": 1, "status": 0},
+        "warmup": {"scheduled": 10, "classes": {"ok": 8, "goaway": 1, "status": 1}},
+        "http2": {"retried": 2},
+    }
+    assert counts_of(done(json.dumps(document))) == {
+        "rate_per_s": 90.0,
+        "sent": 103,
+        "failed": {"goaway": 2, "status": 1},
+    }
 
 
 @pytest.mark.parametrize(
