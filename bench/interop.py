@@ -12,7 +12,8 @@ for half a second before the second that they count: a handshake takes as long a
 nginx, h2o and Apache httpd write an access log meanwhile, which is the only change to them: its
 lines have to be the requests that were sent. A rate of a client that used its CPU whole is its own
 limit, and not the server's. A ratio has the 95 % interval of the geometric mean of the rounds'
-ratios (Student's t on logarithms).
+ratios (Student's t on logarithms). Below the table are the rows that differ from 1 with intervals
+that hold jointly over all rows (Bonferroni).
 """
 
 import argparse
@@ -75,7 +76,7 @@ CLIENT_BUSY = 0.95  # of its CPU
 def main() -> int:
     args = arguments()
     if args.show:
-        print(table(json.loads(args.show.read_text())["loads"]))
+        print(report(json.loads(args.show.read_text())["loads"]))
         return 0
     if shutil.which("h2load") is None:
         sys.exit("h2load is not installed: apt-get install nghttp2-client nghttp2-server")
@@ -87,7 +88,7 @@ def main() -> int:
             print(table([load]).splitlines()[-1], file=sys.stderr, flush=True)
     if args.output:
         store(args.output, loads)
-    print(table(loads))
+    print(report(loads))
     return 0 if all(agrees(load) for load in loads) else 1
 
 
@@ -354,12 +355,48 @@ def ratio_of(ours: Sequence[float], theirs: Sequence[float]) -> str:
     """The geometric mean of the rounds' ratios, with its interval if every round has one."""
     if not ours or not theirs:
         return "–"
-    if len(ours) != len(theirs) or len(ours) < 2:
+    if (limits := interval_of(ours, theirs)) is None:
         return f"{geometric_mean(ours) / geometric_mean(theirs):.2f}"
+    return "{:.2f} [{:.2f}, {:.2f}]".format(*limits)
+
+
+def interval_of(
+    ours: Sequence[float], theirs: Sequence[float], rows: int = 1
+) -> tuple[float, float, float] | None:
+    """The mean and the 95 % interval, which holds jointly over so many rows."""
+    if len(ours) != len(theirs) or len(ours) < 2:
+        return None
     logs = [math.log(own / other) for own, other in zip(ours, theirs, strict=True)]
-    half = float(t_critical(0.025, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
-    low, middle, high = (math.exp(mean(logs) + change) for change in (-half, 0, half))
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
+    half = float(t_critical(0.025 / rows, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean(logs)), math.exp(mean(logs) - half), math.exp(mean(logs) + half)
+
+
+def report(loads: Sequence[dict[str, Any]]) -> str:
+    """The table, and in how many of its rows both clients agree on the rate."""
+    sides = {
+        f"{load['server']} over {load['transport']}": [
+            Side.of(load["rounds"][name]) for name in ("deadheat-load", "h2load")
+        ]
+        for load in loads
+        if "rounds" in load
+    }
+    rates = {row: [side.rates_per_s for side in both] for row, both in sides.items()}
+    own = [interval for both in rates.values() if (interval := interval_of(*both))]
+    if not own:
+        return table(loads)
+    contain = sum(low <= 1 <= high for _, low, high in own)
+    apart = []
+    for row, both in rates.items():
+        ratio, low, high = interval_of(*both, rows=len(own)) or (1.0, 1.0, 1.0)
+        if not low <= 1 <= high:
+            busy = f"h2load used {sides[row][1].busy:.0%} of its CPU"
+            apart.append(f"{row}, {ratio:.2f} [{low:.2f}, {high:.2f}] ({busy})")
+    middle = median(ratio for ratio, _, _ in own)
+    return (
+        f"{table(loads)}\n\n{contain} of {len(own)} intervals contain 1, and the median of the "
+        f"ratios is {middle:.2f}. With intervals that hold jointly, these differ from 1: "
+        f"{'; '.join(apart) or 'none'}."
+    )
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from bench.interop import (
     counts_of,
     counts_of_h2load,
     ratio_of,
+    report,
     table,
     with_logs,
 )
@@ -81,6 +82,23 @@ def test_a_ratio_has_an_interval_over_its_rounds() -> None:
     assert ratio_of([10.0, 10.0], [8.0, 8.0]) == "1.25 [1.25, 1.25]"
     by_hand = "1.10 [0.87, 1.38]"  # e^0.0925, and 4.303 * 0.0527 to each side
     assert ratio_of([10.0, 12.0, 11.0], [10.0, 10.0, 10.0]) == by_hand
+
+
+def test_below_the_table_are_the_rows_that_differ_with_joint_intervals() -> None:
+    def row(server: str, *rates: float) -> dict[str, Any]:
+        count = {"sent": 5, "failed": {}, "logged": None}
+        ours = [count | {"rate_per_s": rate, "busy": 0.5} for rate in rates]
+        theirs = [count | {"rate_per_s": 10.0, "busy": 0.97} for _ in rates]
+        rounds = {"deadheat-load": ours, "h2load": theirs}
+        return {"server": server, "transport": "h2", "rounds": rounds}
+
+    near = [row("near", 9.0, 11.0, 10.0), row("wide", 10.0, 11.0, 11.0), row("once", 12.0)]
+    last = report([*near, row("far", 15.0, 15.1, 15.2)]).splitlines()[-1]
+    assert last.startswith("2 of 3 intervals contain 1, and the median of the ratios is 1.07.")
+    assert "these differ from 1: far over h2, 1.51 [" in last
+    assert last.endswith("(h2load used 97% of its CPU).")
+    assert report(near).endswith("these differ from 1: none.")
+    assert report([row("once", 12.0)]) == table([row("once", 12.0)])
 
 
 def test_servers_write_a_log_in_a_catalog_of_their_own(tmp_path: Path) -> None:
