@@ -4,6 +4,7 @@ Every rule stands here. A rule keeps the unit and the words around a figure, so 
 sentence still shows.
 """
 
+import math
 import platform
 import re
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ FOR_MACHINES = (".json", ".csv", ".svg")
 FLOAT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?![\w.])")
 DIGITS = 9
 SMALLEST = 1e-12  # anything nearer to zero is zero
+SAME = 1e-8  # of a number: a last digit may be rounded up on one CPU and down on another
 
 
 def scrubbed(text: str, places: Mapping[Path, str], observed: bool = False) -> str:
@@ -50,6 +52,21 @@ def scrubbed(text: str, places: Mapping[Path, str], observed: bool = False) -> s
 def rounded(text: str) -> str:
     """Floating-point numbers with at most `DIGITS` significant digits; shorter ones stay."""
     return FLOAT.sub(_rounded, text)
+
+
+def as_accepted(text: str, accepted: str) -> str:
+    """The text with the accepted fractions in the place of those that differ by at most `SAME`."""
+    numbers = FLOAT.findall(accepted)
+    if len(numbers) != len(FLOAT.findall(text)):
+        return text
+    each = iter(numbers)
+    return FLOAT.sub(lambda number: _nearest(number[0], next(each)), text)
+
+
+def _nearest(number: str, accepted: str) -> str:
+    are_fractions = "." in number and "." in accepted
+    is_same = are_fractions and math.isclose(float(number), float(accepted), rel_tol=SAME)
+    return accepted if is_same else number
 
 
 def _rounded(number: re.Match[str]) -> str:

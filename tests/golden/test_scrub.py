@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.scrub import rounded, scrubbed
+from tests.golden.scrub import as_accepted, rounded, scrubbed
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,22 @@ from tests.golden.scrub import rounded, scrubbed
 )
 def test_rounding_takes_the_last_digits_of_floats_alone(text: str, expected: str) -> None:
     assert rounded(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "accepted", "expected"),
+    [
+        ('{"a": 0.00509313443, "b": 1}', '{"a": 0.00509313442, "b": 1}', "accepted"),
+        ("0.00509314442", "0.00509313442", "now"),
+        ("1.0", "1", "now"),
+        ("12345678902", "12345678901", "now"),
+        ("0.5 0.5", "0.5", "now"),
+    ],
+)
+def test_bug_a_last_digit_was_rounded_up_on_one_cpu_and_down_on_another(
+    now: str, accepted: str, expected: str
+) -> None:
+    assert as_accepted(now, accepted) == (accepted if expected == "accepted" else now)
 
 
 def test_the_longest_path_is_named_first() -> None:

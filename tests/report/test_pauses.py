@@ -47,6 +47,17 @@ def test_the_share_is_what_a_server_has_beyond_the_median_of_the_others() -> Non
     assert find_pauses(rows)["gc"].share == pytest.approx(0.2)
 
 
+def test_bug_pauses_of_the_machine_were_held_against_the_fastest_server() -> None:
+    """Slower servers showed none, because a stretch of twice their service time is no pause."""
+    fast, slow = ({"window_s": 0.08, "rate_per_s": rate} for rate in (50_000.0, 1000.0))
+    disturbed = {"paused_s": 0.008, "longest_pause_us": 8000.0}
+    others = {name: [slice_of(**slow)] * 100 for name in "abc"}
+    rows = {"fast": [slice_of(**fast, **disturbed)] * 100, **others}
+    null_server = [slice_of(**fast | {"rate_per_s": 90_000.0}, **disturbed)] * 100
+    assert set(find_pauses(rows)) == {"fast"}
+    assert "fast" not in find_pauses(rows | {"null-server": null_server})
+
+
 def test_rare_pauses_longer_than_a_slice_are_found_and_a_single_one_is_not() -> None:
     """A pause counts as time, too, so one of 0.2 s in each hundred slices of 80 ms is 2 %."""
     twice = slices(0.1, 100_000, count=400, often=2)

@@ -2,12 +2,15 @@
 
 A slice stores the seconds in which no answer came for longer than twice its median service time,
 and at least 4 ms. Pauses of the machine hit all contenders and controls alike, so a server is
-judged by what it has beyond the median of the others.
+judged by what it has beyond the median of the others. A slow one hides short pauses in its service
+time, so only those count that are at least as fast.
 """
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from deadheat import numbers
 from deadheat.report.findings.analysis import LevelAnalysis
@@ -16,6 +19,7 @@ from deadheat.report.model.view import Cell, RunView
 from deadheat.store.slices import StoredSlice
 
 SHARE_SHOWN = 0.02  # of a server's time
+ERROR = 0.05  # for a server that does not pause among all of a level
 SLICES_MIN = 2  # with a pause longer than a slice: a single one may be the machine's
 SIGN = "‖"
 MEANING = f"{SIGN}: the server pauses"
@@ -25,7 +29,7 @@ Slices = Sequence[StoredSlice]
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """What a server pauses without a request that explains it, and beyond what others have."""
+    """What a server pauses without a request that explains it, and beyond what faster ones have."""
 
     __pydantic_config__ = SHAPE
 
@@ -41,25 +45,33 @@ class _Sums:
 
     longest_us: float
     share: float  # of the time, in pauses
+    share_se: float  # its standard error
     long_share: float  # of the slices, with a pause longer than the slice
     long_slices: int
+    rate_per_s: float  # of the median slice
 
 
 def find_pauses(slices_by_name: Mapping[str, Slices]) -> dict[str, Pauses]:
     """The servers that pause, of contenders and controls with their slices.
 
-    A server pauses if that takes over `SHARE_SHOWN` of its time, or if it stops for longer than a
-    slice more than once; both beyond the median of the others. Slices that failed say nothing.
+    A server pauses if that takes over `SHARE_SHOWN` of its time, beyond chance, or if it stops for
+    longer than a slice more than once; both beyond the median of those that are at least as fast.
+    The fastest one is judged beside the next. Slices that failed say nothing.
     """
     sums = {
         name: each for name, slices in slices_by_name.items() if (each := _sums(slices)) is not None
     }
     findings = {}
+    critical = NormalDist().inv_cdf(1 - ERROR / max(len(sums), 1))
     for name, own in sums.items():
         others = [each for other, each in sums.items() if other != name]
+        fastest_per_s = max((each.rate_per_s for each in others), default=0.0)
+        least_per_s = min(own.rate_per_s, fastest_per_s)
+        others = [each for each in others if each.rate_per_s >= least_per_s]
         share = own.share - _median([each.share for each in others])
+        chance = critical * math.hypot(own.share_se, _se_of_median(others))
         often = own.long_share > _median([each.long_share for each in others])
-        if share > SHARE_SHOWN or (often and own.long_slices >= SLICES_MIN):
+        if share > max(SHARE_SHOWN, chance) or (often and own.long_slices >= SLICES_MIN):
             findings[name] = _pauses(own.longest_us, max(share, 0.0))
     return findings
 
@@ -100,17 +112,26 @@ def _sums(slices: Slices) -> _Sums | None:
     known = [each for each in slices if each.window_s is not None]
     times_s = [each.window_s or 0.0 for each in known]
     paused_s = [each.paused_s or 0.0 for each in known]
-    whole_s = sum(map(max, times_s, paused_s))
+    whole_s = sum(wholes_s := [*map(max, times_s, paused_s)])
     if not whole_s:
         return None
+    share = sum(paused_s) / whole_s
+    gaps_s = [each_s - share * of_s for each_s, of_s in zip(paused_s, wholes_s, strict=True)]
     longest_us = [each.longest_pause_us or 0.0 for each in known]
     long_slices = sum(us > 1e6 * time_s for us, time_s in zip(longest_us, times_s, strict=True))
     return _Sums(
         longest_us=max(longest_us),
-        share=sum(paused_s) / whole_s,
+        share=share,
+        share_se=math.hypot(*gaps_s) / whole_s,
         long_share=long_slices / len(known),
         long_slices=long_slices,
+        rate_per_s=_median([each.rate_per_s or 0.0 for each in known]),
     )
+
+
+def _se_of_median(sums: Sequence[_Sums]) -> float:
+    """The standard error of the shares' median, taken for that of their mean."""
+    return math.hypot(*(each.share_se for each in sums)) / max(len(sums), 1)
 
 
 def _median(values: Sequence[float]) -> float:
