@@ -343,3 +343,14 @@ def test_an_instance_alone_in_its_block_says_nothing_of_how_much_instances_diffe
     alone = fit_of(raced_blocks(["ab"] * 6 + ["b"]), ["a", "b"]).estimate.instance_variance
     together = fit_of(raced_blocks(["ab"] * 6), ["a", "b"]).estimate.instance_variance
     assert np.allclose(alone, together, rtol=0.5, atol=1e-4)
+
+
+@pytest.mark.parametrize("together", range(1, 9))
+def test_bug_rounding_decided_if_a_contender_shows_how_its_instances_scatter(together: int) -> None:
+    """It had one instance beside others. On some processors, its scatter was known to be none."""
+    names = list("abcd")
+    blocks = ["abcd", *["abc"] * together]
+    without = fit_of(raced_blocks(blocks), names).estimate
+    with_one_alone = fit_of(raced_blocks([*blocks, "d"]), names).estimate
+    expected = pytest.approx(without.contender_degrees, rel=0.01)
+    assert with_one_alone.contender_degrees == expected

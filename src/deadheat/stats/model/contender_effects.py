@@ -25,6 +25,7 @@ _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4
 _LEAST_INFORMATION = 1e-9  # of the best-known instance: one that nothing was measured beside
 _LEAST_SHARED = 1e-10  # of a contender's information; less is rounding: nothing ran beside it
+_LEAST_FREE = 1e-9  # of a contender's weights; less is rounding: its instances cannot scatter
 _COLUMNS = 256  # of the instances' weights, computed together
 _UPDATES = 5  # of the common instance variance
 
@@ -212,11 +213,11 @@ def _mean_squares(layout: Layout, combined: _Combined) -> tuple[Floats, Floats]:
         weight = combined.weights.shrink(information @ unit)
         begin = 0
         for c, mine in zip(several[batches == batch], own, strict=True):
-            block = weight[mine, begin : begin + len(mine)]
-            block = block - combined.sums[mine] @ combined.loads[:, mine]
+            whole = weight[mine, begin : begin + len(mine)]
+            block = whole - combined.sums[mine] @ combined.loads[:, mine]
             begin += len(mine)
             mean, square = float(np.trace(block)), float((block**2).sum())
-            if mean > 0:
+            if mean > _LEAST_FREE * float(np.trace(whole)):
                 ratio[c] = float((combined.pull[mine] ** 2).sum()) / mean
                 degrees[c] = mean**2 / square
     return ratio, degrees
