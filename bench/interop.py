@@ -374,20 +374,21 @@ def interval_of(
 def report(loads: Sequence[dict[str, Any]]) -> str:
     """The table, and in how many of its rows both clients agree on the rate."""
     sides = {
-        f"{load['server']} over {load['transport']}": [
-            Side.of(load["rounds"][name]) for name in ("deadheat-load", "h2load")
-        ]
+        f"{load['server']} over {load['transport']}": (
+            Side.of(load["rounds"]["deadheat-load"]),
+            Side.of(load["rounds"]["h2load"]),
+        )
         for load in loads
         if "rounds" in load
     }
-    rates = {row: [side.rates_per_s for side in both] for row, both in sides.items()}
-    own = [interval for both in rates.values() if (interval := interval_of(*both))]
+    rates = {row: (ours.rates_per_s, theirs.rates_per_s) for row, (ours, theirs) in sides.items()}
+    own = [each for ours, theirs in rates.values() if (each := interval_of(ours, theirs))]
     if not own:
         return table(loads)
     contain = sum(low <= 1 <= high for _, low, high in own)
     apart = []
-    for row, both in rates.items():
-        ratio, low, high = interval_of(*both, rows=len(own)) or (1.0, 1.0, 1.0)
+    for row, (ours, theirs) in rates.items():
+        ratio, low, high = interval_of(ours, theirs, len(own)) or (1.0, 1.0, 1.0)
         if not low <= 1 <= high:
             busy = f"h2load used {sides[row][1].busy:.0%} of its CPU"
             apart.append(f"{row}, {ratio:.2f} [{low:.2f}, {high:.2f}] ({busy})")
