@@ -112,18 +112,21 @@ def _sums(slices: Slices) -> _Sums | None:
     known = [each for each in slices if each.window_s is not None]
     times_s = [each.window_s or 0.0 for each in known]
     paused_s = [each.paused_s or 0.0 for each in known]
-    whole_s = sum(wholes_s := [*map(max, times_s, paused_s)])
-    if not whole_s:
+    lengths_s = [*map(max, times_s, paused_s)]
+    if not any(lengths_s):
         return None
+    whole_s, count = sum(lengths_s), len(known)
     share = sum(paused_s) / whole_s
-    gaps_s = [each_s - share * of_s for each_s, of_s in zip(paused_s, wholes_s, strict=True)]
+    beyond_s = [part - share * whole for part, whole in zip(paused_s, lengths_s, strict=True)]
     longest_us = [each.longest_pause_us or 0.0 for each in known]
     long_slices = sum(us > 1e6 * time_s for us, time_s in zip(longest_us, times_s, strict=True))
     return _Sums(
         longest_us=max(longest_us),
         share=share,
-        share_se=math.hypot(*gaps_s) / whole_s,
-        long_share=long_slices / len(known),
+        share_se=math.hypot(*beyond_s) / whole_s * math.sqrt(count / (count - 1))
+        if count > 1
+        else math.inf,
+        long_share=long_slices / count,
         long_slices=long_slices,
         rate_per_s=_median([each.rate_per_s or 0.0 for each in known]),
     )
