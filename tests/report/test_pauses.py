@@ -58,6 +58,15 @@ def test_bug_pauses_of_the_machine_were_held_against_the_fastest_server() -> Non
     assert "fast" not in find_pauses(rows | {"null-server": null_server})
 
 
+def test_pauses_within_chance_are_no_finding_and_those_of_a_known_server_are() -> None:
+    """Of windows of 80 ms, half are paused: 2 of 30 such windows say nothing, and 15 do."""
+    calm = slices(0.0, 0.0, count=30)
+    by_chance = slices(0.04, 40_000, count=30, often=2)
+    pausing = slices(0.04, 40_000, count=30, often=15)
+    assert find_pauses({"a": by_chance, "b": calm, "c": calm}) == {}
+    assert set(find_pauses({"a": pausing, "b": calm, "c": calm})) == {"a"}
+
+
 def test_rare_pauses_longer_than_a_slice_are_found_and_a_single_one_is_not() -> None:
     """A pause counts as time, too, so one of 0.2 s in each hundred slices of 80 ms is 2 %."""
     twice = slices(0.1, 100_000, count=400, often=2)
