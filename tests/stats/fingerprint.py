@@ -9,7 +9,7 @@ noise are in it on purpose: there a difference, a variance or a coefficient is 0
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def _slice_races() -> Iterator[tuple[str, SliceArrays]]:
     yield "one left early", race(np.random.default_rng(23), mixed, unequal, NOISY)
     single = race(np.random.default_rng(29), mixed, Schedule(24, 1), QUIET)
     yield "one instance", single
-    yield "no noise", single.with_log_rates(np.array(LOG_MEANS)[single.contender])
+    yield "no noise", replace(single, log_rate=np.array(LOG_MEANS)[single.contender])
 
 
 def _slice_models() -> Iterator[Case]:

@@ -6,7 +6,7 @@ instances of one server differ by 1 to 5 %, and some servers pause by themselves
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -235,7 +235,7 @@ def race(
         + np.log(np.maximum(1 - depth * np.maximum(feels[who], 0), 0.05))
         + noise
     )
-    return slices.with_log_rates(log_rate)
+    return replace(slices, log_rate=log_rate)
 
 
 def _own_noise(generator: np.random.Generator, count: int, correlation: float = 0.6) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.distributions import binomial_bounds, falling, t_critical, t_tail
+from deadheat.stats.distributions import falling, t_critical, t_tail
 from deadheat.stats.model.variances import scaled_t
 
 DEGREES = [0.7, 1, 2, 3.3, 11.2, 57, 1e5]
@@ -26,14 +26,6 @@ def test_nan_degrees_give_nan_and_impossible_values_are_rejected() -> None:
     assert np.isnan(t_tail([1, 1], [5, np.nan])).tolist() == [False, True]
     with pytest.raises(ValueError, match="tail probability"):
         t_critical(0.5, 3)
-    with pytest.raises(ValueError, match="3 of 2"):
-        binomial_bounds(3, 2)
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 30), (7, 200), (15, 200), (30, 30)])
-def test_binomial_bounds_match_scipy(hits: int, trials: int) -> None:
-    expected = stats.binomtest(hits, trials).proportion_ci(0.95, method="exact")
-    assert binomial_bounds(hits, trials) == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.filterwarnings("error")

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from deadheat.stats.distributions import Floats, binomial_bounds, t_critical
+from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.model.slices import Indices
 from deadheat.stats.ranking.host_pairs import (
     Contrasts,
@@ -58,6 +60,11 @@ def half_widths(contrasts: Contrasts, alpha: float = 0.05) -> Floats:
     return t_critical(alpha / 2, contrasts.degrees_of_freedom) * np.sqrt(contrasts.variance)
 
 
+def share_of(missed: int, races: int) -> Any:
+    """The exact interval of a share at 99.9 %: `low` and `high`."""
+    return stats.binomtest(missed, races).proportion_ci(0.999, method="exact")
+
+
 @pytest.mark.parametrize(
     ("pairs", "interaction_sd", "rounds"), [(4, 0.05, 1), (4, 0.02, 2), (8, 0.01, 1)]
 )
@@ -75,8 +82,8 @@ def test_intervals_miss_the_truth_as_often_as_they_may(
         for place, (a, b) in enumerate([(SHARED, len(truth) - 1), (0, 1)]):
             missed[place] += abs(error[a] - error[b]) > half_width[a, b]
     for misses in missed:
-        low, high = binomial_bounds(int(misses), races, 0.999)
-        assert low <= 0.05 <= high, f"{misses:.0f} of {races} intervals miss the truth"
+        share = share_of(int(misses), races)
+        assert share.low <= 0.05 <= share.high, f"{misses:.0f} of {races} intervals miss the truth"
 
 
 def test_pairs_that_treat_all_contenders_alike_cost_few_misses() -> None:
@@ -88,7 +95,7 @@ def test_pairs_that_treat_all_contenders_alike_cost_few_misses() -> None:
         assert fit is not None
         error = fit.contenders.effect - truth
         missed += abs(error[SHARED] - error[-1]) > half_widths(fit.contenders)[SHARED, -1]
-    assert binomial_bounds(missed, races, 0.999)[0] <= 0.05
+    assert share_of(missed, races).low <= 0.05
 
 
 def test_finds_the_speed_of_each_pair_of_hosts() -> None:
@@ -104,7 +111,7 @@ def test_finds_the_speed_of_each_pair_of_hosts() -> None:
             not speed_ratio.low <= ratio <= speed_ratio.high
             for speed_ratio, ratio in list(zip(speeds, ratios, strict=True))[1:]
         )
-    assert binomial_bounds(missed, races, 0.999)[0] <= 0.05
+    assert share_of(missed, races).low <= 0.05
 
 
 def test_the_variance_between_pairs_is_a_part_of_every_interval() -> None:

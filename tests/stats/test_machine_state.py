@@ -1,5 +1,7 @@
 """The machine's state, removed in closed form: against dense linear algebra."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -62,7 +64,7 @@ def test_the_state_is_the_penalized_smoother() -> None:
 def test_a_level_of_each_block_leaves_no_trace_in_the_equations() -> None:
     slices = small_race()
     layout = Layout.of(slices)
-    shifted = Layout.of(slices.with_log_rates(slices.log_rate + 5.0 * slices.block))
+    shifted = Layout.of(replace(slices, log_rate=slices.log_rate + 5.0 * slices.block))
     weights = np.full(len(layout), 400.0)
     score = equations(shifted, shifted.log_rate, weights, INTENSITY).score
     assert score == pytest.approx(
@@ -78,7 +80,7 @@ def test_the_likely_intensity_is_near_the_true_one(relative: float) -> None:
     gaps = np.diff(slices.time_s, prepend=0.0)
     walk = np.cumsum(generator.standard_normal(len(slices)) * np.sqrt(intensity * gaps))
     noise = 0.03 * generator.standard_normal(len(slices))
-    layout = Layout.of(slices.with_log_rates(walk + noise))
+    layout = Layout.of(replace(slices, log_rate=walk + noise))
     likely = likely_intensity(layout, layout.log_rate, np.full(len(layout), 0.03**-2))
     assert intensity / 4 < likely < intensity * 4
 

@@ -51,7 +51,7 @@ def test_a_slice_of_few_requests_says_little() -> None:
     slices = race(np.random.default_rng(63), Field.copies(3), Schedule(40, 4), QUIET)
     few = np.where(np.arange(len(slices)) % 7 == 0, 1e-6, 1.0)
     wrong = slices.log_rate - 2.0 * (few < 1)
-    seen, left_out = slices.with_log_rates(wrong), slices.taken(few == 1.0)
+    seen, left_out = replace(slices, log_rate=wrong), slices.taken(few == 1.0)
     effects = fit_slices(replace(seen, weight=few)).estimate.log_rate
     expected = fit_slices(left_out).estimate.log_rate
     assert np.diff(effects) == pytest.approx(np.diff(expected), abs=0.002)

@@ -48,7 +48,7 @@ def test_effects_are_those_of_dense_generalized_least_squares() -> None:
 
 def test_what_the_machine_does_to_a_whole_block_cancels() -> None:
     slices = race(np.random.default_rng(7), Field.mixed([0.0] * 5), Schedule(40, 3), QUIET)
-    shaken = slices.with_log_rates(slices.log_rate + np.sin(3.0 * slices.block))
+    shaken = replace(slices, log_rate=slices.log_rate + np.sin(3.0 * slices.block))
     quiet, loud = fit_slices(slices).estimate, fit_slices(shaken).estimate
     assert np.diff(loud.log_rate) == pytest.approx(np.diff(quiet.log_rate), abs=1e-6)
     assert loud.variance == pytest.approx(quiet.variance, rel=1e-4)
@@ -78,7 +78,7 @@ def test_a_contender_that_left_early_is_rated_as_if_it_had_stayed() -> None:
     """The machine slows down by half after it left; its rate is that of the whole race."""
     slices = race(np.random.default_rng(11), Field.copies(4, 0.002),
                   Schedule(80, 4, last_round=(30, 80, 80, 80)), QUIET)  # fmt: skip
-    slowed = slices.with_log_rates(slices.log_rate - 0.7 * (slices.round >= 40))
+    slowed = replace(slices, log_rate=slices.log_rate - 0.7 * (slices.round >= 40))
     rates = fit_slices(slowed).estimate.log_rate
     assert rates[0] == pytest.approx(rates[1:].mean(), abs=0.03)
 

@@ -118,7 +118,7 @@ def raced(
     """A race on a machine that is `faster`, whose contender 2 has gained."""
     log_rates = [rate + gain * (place == 2) for place, rate in enumerate(LOG_RATES)]
     slices = race(generator, Field.mixed(log_rates), Schedule(48, instances), machine)
-    return fit_slices(slices.with_log_rates(slices.log_rate + faster)).estimate
+    return fit_slices(replace(slices, log_rate=slices.log_rate + faster)).estimate
 
 
 def test_finds_the_contender_that_changed() -> None:

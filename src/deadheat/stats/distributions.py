@@ -1,4 +1,4 @@
-"""Student's t, exact binomial bounds, and what is 0 but for rounding.
+"""Student's t, and what is 0 but for rounding.
 
 `scipy.special` takes longer to import than the rest of a command, so each function imports it.
 
@@ -36,18 +36,6 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
         raise ValueError(f"tail probability {tail}: expected a number between 0 and 0.5")
     critical = -np.asarray(special.stdtrit(_floats(degrees), tail))
     return np.where(critical > _FARTHEST, np.inf, critical)
-
-
-def binomial_bounds(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Exact two-sided interval for a proportion (Clopper & Pearson 1934)."""
-    from scipy import special
-
-    if not 0 <= hits <= trials or trials == 0:
-        raise ValueError(f"{hits} of {trials}: expected a proportion")
-    tail = (1 - confidence) / 2
-    low = 0.0 if hits == 0 else float(special.betaincinv(hits, trials - hits + 1, tail))
-    high = 1.0 if hits == trials else float(special.betaincinv(hits + 1, trials - hits, 1 - tail))
-    return low, high
 
 
 def _floats(values: npt.ArrayLike) -> Floats:

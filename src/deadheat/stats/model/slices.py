@@ -79,10 +79,6 @@ class SliceArrays:
     def __len__(self) -> int:
         return len(self.log_rate)
 
-    def with_log_rates(self, log_rate: Floats) -> "SliceArrays":
-        """The same slices with other rates."""
-        return replace(self, log_rate=log_rate)
-
     def taken(self, chosen: npt.NDArray[np.bool_]) -> "SliceArrays":
         """The slices that `chosen` marks."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in ARRAYS})
