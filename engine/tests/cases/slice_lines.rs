@@ -114,7 +114,7 @@ fn signal_while_discarding_ends_the_slice() {
         false => Reply::new("", Then::Hang, "hung"),
     });
     let mut resident = Resident::start(&server.url(), &["--timeout", "1h"]);
-    resident.send(r#"{"id": 5, "duration_s": 1}"#);
+    resident.send(r#"{"id": 5, "duration_s": 1, "discard_s": 3600}"#);
     while server.requests() < 1 + CONNECTIONS {
         thread::sleep(Duration::from_millis(1));
     }
