@@ -3,22 +3,22 @@ first fifty, repeats as a scatter, rates as a histogram.
 """
 
 import math
+import shlex
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.resources import files
 
 from deadheat import numbers
 from deadheat.audit.page import FORMATS as TEXT_FORMATS
 from deadheat.audit.page import Section
 from deadheat.audit.page import write as write_text
 from deadheat.boards.readings import RankPicture, RatePicture, Readings, RepeatPicture
-from deadheat.boards.sections import boards_page, command_of, remember, sections
+from deadheat.boards.sections import boards_page
 from deadheat.boards.words import same_of, title_of
 from deadheat.foreign_text import one_line, printable
 from deadheat.report.formats.tables import Column
 from deadheat.report.picture import svg
-from deadheat.serve.markup import FRAME, MORE_STYLE, Html, NumberCell, table, text
+from deadheat.serve.markup import FRAME, MORE_STYLE, Html, NumberCell, asset, table, text
 
 FORMATS = (*TEXT_FORMATS, "html")
 PICTURED = 2  # tables of each board with all three pictures
@@ -47,22 +47,23 @@ def write(readings: Readings, format_name: str, regenerate: Sequence[str] = ()) 
 
 
 def _html(readings: Readings) -> str:
-    style = files("deadheat.serve").joinpath("site.css").read_text(encoding="utf-8")
-    lead = "".join(f"<li>{text(one_line(line, 600))}</li>" for line in remember(readings))
+    page = boards_page(readings)
+    lead = "".join(f"<li>{text(one_line(line, 600))}</li>" for line in page.heading)
     parts = [
         Html(f'<ol class="lead">{lead}</ol>'),
         *_pictures(readings),
-        *(part for section in sections(readings) for part in _section(section)),
-        Html(f"<p><code>{text(one_line(command_of(readings)))}</code></p>"),
+        *(part for section in page.sections for part in _section(section)),
+        Html(f"<p><code>{text(one_line(shlex.join(page.command)))}</code></p>"),
     ]
     return FRAME.format(
         styles="'unsafe-inline'",
         forms="'none'",
         head=f'<meta name="generator" content="deadheat audit">\n'
-        f"<style>{style}{MORE_STYLE}{STYLE}</style>",
-        title=text(one_line(boards_page(readings).title)),
+        f"<style>{asset('site.css')}{MORE_STYLE}{STYLE}</style>",
+        title=text(one_line(page.title)),
         header='<span class="brand">deadheat</span>',
         body="\n".join(parts),
+        scripts="",
     )
 
 

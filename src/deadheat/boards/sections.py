@@ -1,7 +1,6 @@
 """Readings as an audit's page: five sentences to remember, then a section for each check."""
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat import numbers
@@ -319,7 +318,3 @@ def _without_sign(readings: Readings, board: BoardFacts) -> Section | None:
     if not lines:
         return None
     return Section(f"{title_of(board.name)}: checks without a sign", tuple(lines))
-
-
-def command_of(readings: Readings) -> str:
-    return shlex.join(readings.made_by)

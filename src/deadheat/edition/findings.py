@@ -190,13 +190,6 @@ def figure_values(edition: Edition, name: str, level: BoardLevel) -> dict[str, f
     }
 
 
-def figure_text(key: str, value: float | None) -> str:
-    """Three digits, as the script writes them."""
-    if value is None:
-        return numbers.NONE
-    return f"{value:,.0f}" if value >= 100 or key == "head" else f"{value:.3g}"
-
-
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """Two contenders at one level of a run, with the verdict."""

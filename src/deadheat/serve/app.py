@@ -3,7 +3,6 @@
 import gzip
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -24,7 +23,7 @@ from deadheat.report.model.runs import find_run, list_runs, state_text
 from deadheat.serve import live
 from deadheat.serve.access import LOOPBACK, HeadersMiddleware, TokenMiddleware
 from deadheat.serve.document import PACKING
-from deadheat.serve.markup import Html, NumberCell, link, message, page, policy, table, text
+from deadheat.serve.markup import Html, NumberCell, asset, link, message, page, policy, table, text
 from deadheat.serve.servers import shown_server, timeline_page
 from deadheat.store import Store
 from deadheat.store.listing import RunSummary, contender_names
@@ -167,8 +166,7 @@ async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in ASSETS:
         return PlainTextResponse("no such file\n", 404)
-    text = files("deadheat.serve").joinpath(name).read_text(encoding="utf-8")
-    return Response(text, media_type=ASSETS[name])
+    return Response(asset(name), media_type=ASSETS[name])
 
 
 def _error_page(_: Request, error: Exception) -> Response:

@@ -9,13 +9,11 @@ import json
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 from deadheat import numbers
 from deadheat.edition.findings import (
     changes,
-    figure_text,
     figure_values,
     older_text,
     outdated,
@@ -27,7 +25,10 @@ from deadheat.edition.findings import (
 from deadheat.edition.model import BoardLevel, Edition, ServerFacts
 from deadheat.foreign_text import one_line
 from deadheat.serve.markup import (
+    FRAME,
+    GENERATOR,
     Html,
+    asset,
     link,
     preview_tags,
     run_file,
@@ -37,34 +38,10 @@ from deadheat.serve.markup import (
 )
 from deadheat.serve.servers import anchor, renders
 from deadheat.stats.ranking.ranks import Pair, Row, dead_heats
+from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.strict import JsonObject
 from deadheat.workload import Level
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'">
-<meta name="generator" content="deadheat board">
-<link rel="icon" href="data:,">
-{tags}
-<style>{style}</style>
-<title>{title}</title>
-</head>
-<body>
-<header><nav aria-label="deadheat"><span class="brand">deadheat</span>{runs}</nav></header>
-<main>
-<h1>{title}</h1>
-{body}
-</main>
-<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 TITLE = "HTTP servers, compared"
 ELSEWHERE = "(another machine)"
 NAME_MAX = 40
@@ -84,26 +61,23 @@ def index_page(
     a link to the list of all runs.
     """
     names = _order(edition)
-    script = _asset("board.js").strip()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     about = separates_text(edition.levels)
     count = numbers.count(len(names), "server")
     description = f"{count} on {numbers.count(len(edition.levels), 'workload')}. {about}"
-    values = {
-        "hash": digest,
-        "tags": preview_tags(TITLE, description, image),
-        "style": _asset("site.css") + _asset("board.css"),
-        "title": TITLE,
-        "runs": ' · <a href="/runs">All runs</a>' if served else "",
-        "body": "\n".join(_body(edition, names, earlier, repeat, others)),
-        "data": _json(_data(edition, names, earlier)),
-        "script": script,
-    }
-    return PAGE.format(**values)
-
-
-def _asset(name: str) -> str:
-    return files("deadheat.serve").joinpath(name).read_text(encoding="utf-8")
+    runs = ' · <a href="/runs">All runs</a>' if served else ""
+    style, script = asset("site.css") + asset("board.css"), asset("board.js").strip()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    data = _json(_data(edition, names, earlier))
+    return FRAME.format(
+        styles=f"'unsafe-inline'; script-src 'sha256-{digest}'",
+        forms="'none'",
+        head=f"{GENERATOR}\n{preview_tags(TITLE, description, image)}\n<style>{style}</style>",
+        title=TITLE,
+        header=f'<nav aria-label="deadheat"><span class="brand">deadheat</span>{runs}</nav>',
+        body="\n".join(_body(edition, names, earlier, repeat, others)),
+        scripts=f'<script type="application/json" id="data">{data}</script>\n'
+        f"<script>{script}</script>\n",
+    )
 
 
 def _json(values: Any) -> str:
@@ -200,7 +174,7 @@ def _controls(edition: Edition, earlier: Sequence[Edition]) -> str:
 
 
 def _table(edition: Edition, names: Sequence[str]) -> Html:
-    braces = _braces(edition.levels[0]) if edition.levels else {}
+    braces = _braces(edition.levels[0])
     ranked = [
         {row.name: row for row in level.ranking.rows} if level.ranking else {}
         for level in edition.levels
@@ -258,12 +232,10 @@ def _name_cells(facts: ServerFacts) -> list[str]:
 
 def _figure_cells(edition: Edition, name: str) -> Iterable[str]:
     """Those of the first workload."""
-    first = edition.levels[0] if edition.levels else None
-    was_raced = first is not None and name in first.cells
-    figures = figure_values(edition, name, first) if first else {}
+    figures = figure_values(edition, name, edition.levels[0])
     for key, heading, _ in shown_figures(edition):
-        is_known = was_raced or key in ("cold", "head", "cost")
-        shown = figure_text(key, figures.get(key)) if is_known else numbers.NONE
+        value = figures[key]
+        shown = numbers.NONE if value is None else numbers.figure(value)
         yield f'<td class="figure" data-label="{heading}">{shown}</td>'
 
 
@@ -315,6 +287,9 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
     """What the script needs: rows in the order of the table, cells as lists of numbers."""
     places = {name: place for place, name in enumerate(names)}
     old = outdated(edition.servers)
+    figures = [
+        {name: figure_values(edition, name, level) for name in names} for level in edition.levels
+    ]
     return {
         "margin": edition.newest.margin,
         "workloads": [level.level.workload for level in edition.levels],
@@ -328,18 +303,17 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
                 one_line(edition.servers[name].version, 40),
                 old.get(name),
                 server_file(name),
-                _round(_ms(edition.servers[name].cold_start_s)),
+                _round(figures[0][name]["cold"]),
                 edition.servers[name].head_bytes,
                 one_line(renders(edition.servers[name]), 80),
             ]
             for name in names
         ],
-        "cells": [_column(edition, level, names, places) for level in edition.levels],
-        "costs": [
-            [_round(cost.cpu_us.get(name)) if cost else None for name in names]
-            for level in edition.levels
-            for cost in [edition.costs.get(level.level.workload)]
+        "cells": [
+            _column(edition, level, of_level, places)
+            for level, of_level in zip(edition.levels, figures, strict=True)
         ],
+        "costs": [[_round(of_level[name]["cost"]) for name in names] for of_level in figures],
         "before": [
             [each.name, [_changes(changes_by_level, level, names) for level in edition.levels]]
             for each in earlier
@@ -348,19 +322,18 @@ def _data(edition: Edition, names: Sequence[str], earlier: Sequence[Edition]) ->
     }
 
 
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else 1000 * seconds
-
-
-def _round(value: float | None, digits: int = 5) -> float | None:
+def _round(value: float | None) -> float | None:
     """Few digits, and null for what is unknown or not finite."""
     if value is None or not math.isfinite(value):
         return None
-    return float(f"{value:.{digits}g}")
+    return float(f"{value:.5g}")
 
 
 def _column(
-    edition: Edition, level: BoardLevel, names: Sequence[str], places: Mapping[str, int]
+    edition: Edition,
+    level: BoardLevel,
+    figures_of: Mapping[str, Mapping[str, float | None]],
+    places: Mapping[str, int],
 ) -> list[list[Any] | None]:
     """For each server its rate, share, interval, places, group, figures, neighbors and checks."""
     ranking = level.ranking
@@ -372,7 +345,7 @@ def _column(
     )
     runs = {run.run_id: i for i, run in enumerate(edition.runs)}
     column: list[list[Any] | None] = []
-    for name in names:
+    for name, shown in figures_of.items():
         if name not in level.cells:
             column.append(None)
             continue
@@ -381,12 +354,10 @@ def _column(
         column.append(
             [
                 _round(row.rate_median if row else figures.rate_per_s),
-                *(_interval(row) if row else (None, None, None)),
+                *(_with_ends(row.ratio_to_leader) if row else (None, None, None)),
                 [row.rank_low, row.rank_high] if row else None,
                 groups.get(name),
-                _round(figures.cpu_us),
-                _round(_thousandth(figures.p99_us)),
-                _round(figures.memory_bytes / numbers.MIB if figures.memory_bytes else None),
+                *(_round(shown[key]) for key in ("cpu", "p99", "memory")),
                 [figures.valid, figures.trials],
                 None if row else one_line(why_not(level, name), 200),
                 [[each.code, each.trials, one_line(each.advice, 160)] for each in figures.checks],
@@ -402,32 +373,18 @@ def _column(
     return column
 
 
-def _thousandth(value: float | None) -> float | None:
-    return None if value is None else value / 1000
-
-
-def _interval(row: Row) -> tuple[float | None, float | None, float | None]:
-    ratio = row.ratio_to_leader
+def _with_ends(ratio: RatioInterval) -> tuple[float | None, float | None, float | None]:
+    """A ratio and its interval, whose ends are null if it is unknown."""
     known = numbers.is_known(ratio.low, ratio.high)
-    return (
-        _round(ratio.ratio),
-        _round(ratio.low) if known else None,
-        _round(ratio.high) if known else None,
-    )
+    low, high = (ratio.low, ratio.high) if known else (None, None)
+    return _round(ratio.ratio), _round(low), _round(high)
 
 
 def _verdict(pair: Pair, name: str, places: Mapping[str, int]) -> list[Any]:
     """A neighbor, whether it is the faster one, the verdict, and the ratio with its interval."""
     other = pair.slower if pair.faster == name else pair.faster
-    known = numbers.is_known(pair.ratio.low, pair.ratio.high)
-    return [
-        places[other],
-        int(pair.faster == other),
-        pair.verdict.value,
-        _round(pair.ratio.ratio),
-        _round(pair.ratio.low) if known else None,
-        _round(pair.ratio.high) if known else None,
-    ]
+    is_faster = int(pair.faster == other)
+    return [places[other], is_faster, pair.verdict.value, *_with_ends(pair.ratio)]
 
 
 def _changes(

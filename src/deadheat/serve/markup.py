@@ -28,9 +28,10 @@ img-src data:; base-uri 'none'; form-action {forms}">
 <h1 dir="auto">{title}</h1>
 {body}
 </main>
-</body>
+{scripts}</body>
 </html>
 """
+GENERATOR = '<meta name="generator" content="deadheat board">'
 NAME_MAX = 60
 MORE_STYLE = """
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: baseline; }
@@ -119,6 +120,7 @@ def page(title: str, *parts: Html) -> str:
         title=text(title),
         header='<a class="brand" href="/">deadheat</a>',
         body="\n".join(parts),
+        scripts="",
     )
 
 
@@ -128,21 +130,24 @@ def message(error: str, hint: str | None, title: str = "Not found") -> str:
     return page(title, Html(f"<p>{text(error)}</p>"), hint_html)
 
 
-def static_page(
-    title: str, parts: Sequence[Html], root: str = "", preview: Html | None = None
-) -> str:
+def asset(name: str) -> str:
+    """A style or a script of this package."""
+    return files("deadheat.serve").joinpath(name).read_text(encoding="utf-8")
+
+
+def static_page(title: str, parts: Sequence[Html], root: str, preview: Html) -> str:
     """A whole page of a board; `root` leads from its folder to that of the index."""
-    style = files("deadheat.serve").joinpath("site.css").read_text(encoding="utf-8") + MORE_STYLE
-    tags = preview if preview is not None else preview_tags(title)
-    index = f' · <a href="{root}index.html">All servers</a>' if root else ""
-    brand = f'<a class="brand" href="{root}index.html">deadheat</a>'
+    style = asset("site.css") + MORE_STYLE
+    index = f"{root}index.html"
     return FRAME.format(
         styles="'unsafe-inline'",
         forms="'none'",
-        head=f'<meta name="generator" content="deadheat board">\n{tags}\n<style>{style}</style>',
+        head=f"{GENERATOR}\n{preview}\n<style>{style}</style>",
         title=text(title),
-        header=f'<nav aria-label="board">{brand}{index}</nav>',
+        header=f'<nav aria-label="board"><a class="brand" href="{index}">deadheat</a>'
+        f' · <a href="{index}">All servers</a></nav>',
         body="\n".join(parts),
+        scripts="",
     )
 
 
