@@ -54,7 +54,6 @@ def trial(
         "memory_peak_bytes": 1 << 20,
         "errors": {},
         "gates_failed": {},
-        "bytes_in": None,
         "served": None,
     }
     return ReplayedTrial(**made | values)
@@ -65,12 +64,11 @@ def contender(row: str, rates: Sequence[float], **values: Any) -> ReplayedConten
     made: dict[str, Any] = {
         "name": row.lower(),
         "row": row,
-        "role": "contender",
         "workers": 1,
-        "version": "1.0",
         "fault": None,
         "behavior": Behavior(keep_alive=True, head_bytes=100),
         "trials": trials,
+        "recoveries": {},
     }
     return ReplayedContender(**made | values)
 
@@ -108,4 +106,4 @@ def case(
     **values: Any,
 ) -> Case:
     single = figures(*repetitions) if repetitions else None
-    return Case.of(replay(contenders, **values), figures(*published), single)
+    return Case(replay(contenders, **values), figures(*published), single)

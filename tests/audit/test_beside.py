@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.audit.beside import agree, between_replays, set_beside
+from deadheat.audit.beside import Case, agree, between_replays
 from deadheat.audit.placement import SAME_MACHINE, placement_of, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.audit.sections import heading
@@ -16,9 +16,8 @@ PUBLISHED = figures(figure("A", 400), figure("B", 300), figure("C", 200), figure
 
 
 def test_pairs_each_row_with_its_contender() -> None:
-    (level,) = set_beside(
-        replay([contender("A", [100, 110, 120]), contender("C", [150, 160, 155])]), PUBLISHED
-    )
+    contenders = [contender("A", [100, 110, 120]), contender("C", [150, 160, 155])]
+    (level,) = Case(replay(contenders), PUBLISHED).levels
     a, b, c, d = level.lines
     assert (a.row, a.then_per_s, a.now_per_s) == ("A", 400, 120)
     assert a.ratio == pytest.approx(0.3)
@@ -35,7 +34,7 @@ def test_pairs_each_row_with_its_contender() -> None:
 @pytest.mark.parametrize(("aggregate", "now"), [("best", 130), ("mean", 110), ("median", 100)])
 def test_ranks_by_the_protocols_aggregate(aggregate: str, now: float) -> None:
     run = replay([contender("A", [100, 130, 100])], protocol=protocol(aggregate=aggregate))
-    (level,) = set_beside(run, PUBLISHED)
+    (level,) = Case(run, PUBLISHED).levels
     assert level.lines[0].now_per_s == pytest.approx(now)
 
 
@@ -44,7 +43,7 @@ def test_gives_the_reason_for_a_missing_figure() -> None:
         contender("A", [], fault="it could not be built\nlog"),
         contender("B", [], trials=(trial(None),)),
     ]
-    (level,) = set_beside(replay(contenders, missing={"C": "no server"}), PUBLISHED)
+    (level,) = Case(replay(contenders, missing={"C": "no server"}), PUBLISHED).levels
     reasons = {line.row: line.why for line in level.lines}
     assert reasons == {
         "A": "it could not be built",
@@ -57,13 +56,13 @@ def test_gives_the_reason_for_a_missing_figure() -> None:
 
 def test_equal_rates_share_the_better_rank() -> None:
     contenders = [contender("A", [100]), contender("B", [200]), contender("C", [200])]
-    (level,) = set_beside(replay(contenders), PUBLISHED)
+    (level,) = Case(replay(contenders), PUBLISHED).levels
     assert [line.rank_now for line in level.lines if line.rank_now] == [3, 1, 1]
 
 
 def test_takes_the_faster_of_two_contenders_for_a_row() -> None:
     contenders = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
-    (level,) = set_beside(replay(contenders), PUBLISHED)
+    (level,) = Case(replay(contenders), PUBLISHED).levels
     assert level.lines[0].contender == "fast"
 
 

@@ -80,7 +80,7 @@ def test_detects_unequal_responses() -> None:
 def test_detects_exceptions_counted_as_requests() -> None:
     """Jetty 6 at 1000 connections: 1398 requests/s printed, some 360 answered."""
     raw = shipped_figures(HERE, "landshark-2009-repetitions")
-    made = Case.of(
+    made = Case(
         replay([], protocol=protocol(aggregate="mean")),
         shipped_figures(HERE, "landshark-2009"),
         raw,
@@ -101,7 +101,7 @@ def test_detects_failures_but_not_read_errors() -> None:
 
 def test_detects_the_request_cap_of_ab() -> None:
     landshark = load_protocol(HERE, "landshark-2009")
-    made = Case.of(
+    made = Case(
         replay([contender("Tornado", [6000.0])], protocol=landshark),
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
@@ -131,7 +131,7 @@ def test_detects_a_single_published_repetition() -> None:
 
 def test_distinguishes_a_dropped_trial_from_a_misprint() -> None:
     """modwsgi at 20,000 lacks its slowest of four; PHP 5 at 10,000 has a wrong digit."""
-    made = Case.of(
+    made = Case(
         replay([], protocol=load_protocol(HERE, "landshark-2009")),
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
@@ -161,7 +161,7 @@ def test_detects_a_cold_start() -> None:
 
 
 def test_detects_the_closed_loop_bound() -> None:
-    made = Case.of(replay([]), shipped_figures(HERE, "kzmake-2018"), None)
+    made = Case(replay([]), shipped_figures(HERE, "kzmake-2018"))
     defect = only(setup.closed_loop(made))
     assert len(defect.rows) == 4
     assert defect.connections == (100,)
@@ -169,21 +169,21 @@ def test_detects_the_closed_loop_bound() -> None:
 
 
 def test_detects_rows_near_the_clients_ceiling() -> None:
-    null = contender("null-server", [120.0], role="control")
+    null = contender("null-server", [120.0])
     idle = contender("A", [], trials=(trial(100.0, cpus_used=0.8),))
     made = case([idle, contender("B", [50])], [figure("A", 4), figure("B", 2)], null_server=null)
     assert only(setup.client(made)).rows == ("A",)
 
 
 def test_a_saturated_server_is_not_limited_by_the_client() -> None:
-    null = contender("null-server", [120.0], role="control")
+    null = contender("null-server", [120.0])
     busy = contender("A", [], trials=(trial(100.0, cpus_used=0.97),))
     made = case([busy], [figure("A", 4)], null_server=null)
     assert [*setup.client(made)] == []
 
 
 def test_detects_unequal_restarts_and_unlisted_rows() -> None:
-    made = Case.of(
+    made = Case(
         replay([], protocol=load_protocol(HERE, "landshark-2009")),
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
@@ -198,7 +198,7 @@ def test_every_defect_has_evidence_and_effect() -> None:
         single = shipped_figures(HERE, f"{name}-repetitions") if name[0] == "l" else None
         rows = [contender(row, [100.0 + 3 * n, 90.0, 95.0]) for n, row in enumerate(figures.rows)]
         defects = find_defects(
-            Case.of(replay(rows, protocol=load_protocol(HERE, name)), figures, single)
+            Case(replay(rows, protocol=load_protocol(HERE, name)), figures, single)
         )
         assert defects
         assert all(defect.found and defect.changes and defect.connections for defect in defects)

@@ -165,7 +165,7 @@ def check_figures(content: bytes, folder: Path) -> None:
     path.write_bytes(content)
     with suppress(DeadheatError):
         figures = read_figures(path)
-        case = Case.of(replay([contender("alpha", [9000.0]), contender("beta", [1.0])]), figures)
+        case = Case(replay([contender("alpha", [9000.0]), contender("beta", [1.0])]), figures)
         for defect in find_defects(case):
             str(defect)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.audit.decay import decay_page, load_series
+from deadheat.audit.decay import decay_page, series_of
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.entry import enter_made
@@ -137,8 +137,7 @@ def test_interrupted_series_is_not_reported_as_without_recovery(fake: FakeWorld)
     fake.before_load = interrupt
     run_id = fake.conduct(decay())
     with Store(fake.path, read_only=True) as store:
-        replay = load_replay(store, run_id)
-        page = decay_page(replay, load_series(store, replay), None)
+        page = decay_page(load_replay(store, run_id), fake.path.parent)
     (section,) = page.sections
     assert section.lines[0].endswith("the run was ended during its series.")
     assert section.table[-1].cells == ("–",)
@@ -160,7 +159,8 @@ def test_real_server_that_slows_down(
             entered_contenders = enter_made([tired], store, run.id)
             context = RunContext(world, protocol, store, run.id, entered_contenders, 1, silent)
             Alone(context, {}).run()
-        (series,) = load_series(store, load_replay(store, run.id))
+        (tired_one,) = load_replay(store, run.id).contenders
+        series = series_of(tired_one)
     assert len(series.trials) == trials
     assert series.recovers is (setting == "burns")
     if setting == "burns":

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from deadheat.audit.beside import Case, RowAgreement, between_replays
 from deadheat.audit.defects import find_defects
 from deadheat.audit.placement import Placement, placement_of
-from deadheat.audit.replay import Replay, ReplayedTrial, load_replay
+from deadheat.audit.replay import Replay, load_replay
 from deadheat.catalog import find_root
 from deadheat.errors import DeadheatError
 from deadheat.host.cpu_time import TICK_S
@@ -29,11 +30,6 @@ class Second:
     busy: Mapping[int, float]
     memory_bytes: int | None  # of the server
     memory_available_bytes: int
-
-
-def seconds_of(store: Store, trial_id: int) -> tuple[Second, ...]:
-    """The seconds of a stored trial; none if it has no samples."""
-    return fold(trial_series(store, trial_id, "machine"))
 
 
 def fold(samples: Sequence[Mapping[str, Any]]) -> tuple[Second, ...]:
@@ -108,7 +104,7 @@ def audit(
     `other` is a replay to compare with; `elsewhere` is one whose client was on another host, or on
     the same if that of `replay` was not.
     """
-    case = Case.of(replay, figures, repetitions)
+    case = Case(replay, figures, repetitions)
     return Audit(
         case=case,
         defects=find_defects(case),
@@ -124,13 +120,20 @@ def _machine_use(store: Store, case: Case) -> Iterator[MachineUse]:
         for connections in case.replay.protocol.connections:
             rated = [trial for trial in contender.at(connections) if trial.rate_per_s]
             if rated:
-                best = max(rated, key=_rate)
-                seconds = seconds_of(store, best.id)
+                best = max(rated, key=lambda trial: trial.rate_per_s or 0.0)
+                seconds = fold(trial_series(store, best.id, "machine"))
                 yield MachineUse(row, connections, seconds, best.memory_peak_bytes)
 
 
-def _rate(trial: ReplayedTrial) -> float:
-    return trial.rate_per_s or 0.0
+def published(root: Path, name: str) -> tuple[PublishedFigures, PublishedFigures | None]:
+    """The figures of a comparison, and the single repetitions if they are published too."""
+    return shipped_figures(root, name), figures_if_any(root, f"{name}-repetitions")
+
+
+def figures_if_any(root: Path, name: str) -> PublishedFigures | None:
+    """The figures of `published/NAME.csv`, None if the catalog has no such file."""
+    path = root / "published" / f"{name}.csv"
+    return read_figures(path) if path.is_file() else None
 
 
 def with_defects(store: Store, view: RunView) -> RunView:
@@ -144,10 +147,7 @@ def with_defects(store: Store, view: RunView) -> RunView:
         replay = load_replay(store, view.run_id)
         if not view.trials:
             return view
-        root, name = find_root(), view.protocol.origin.figures
-        single = root / "published" / f"{name}-repetitions.csv"
-        repetitions = read_figures(single) if single.is_file() else None
-        case = Case.of(replay, shipped_figures(root, name), repetitions)
+        case = Case(replay, *published(find_root(), view.protocol.origin.figures))
     except DeadheatError:
         return view
     return replace(view, defects=find_defects(case))

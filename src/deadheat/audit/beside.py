@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from deadheat.audit.replay import Replay, ReplayedContender
 from deadheat.protocol.figures import Figure, PublishedFigures
@@ -64,11 +65,6 @@ class RowsAtLevel:
         return sorted(moved, key=lambda line: (-abs(line.moved), line.row))[:count]
 
 
-def set_beside(replay: Replay, figures: PublishedFigures) -> tuple[RowsAtLevel, ...]:
-    """Every published level, replayed or not."""
-    return tuple(_level(replay, figures, connections) for connections in figures.levels)
-
-
 def agree(first: Sequence[float], second: Sequence[float]) -> RowAgreement | None:
     """Tau-b with Fieller, Hartley & Pearson's interval (1957); None for fewer than two rows."""
     if len(first) < 2:
@@ -96,13 +92,10 @@ def _level(replay: Replay, figures: PublishedFigures, connections: int) -> RowsA
     by_row = _contenders_by_row(replay, connections)
     published = figures.at(connections)
     then = {row: figure.rate_per_s for row, figure in published.items() if figure.rate_per_s}
-    now = {
-        row: rate
-        for row, contender in by_row.items()
-        if row in published and (rate := replay.rate(contender, connections)) is not None
-    }
+    rates = rates_by_row(replay, connections)
+    now = {row: rate for row, rate in rates.items() if row in published}
     both = [row for row in then if row in now]
-    places = [ranks({row: rates[row] for row in both}) for rates in (then, now)]
+    places = [ranks({row: per_s[row] for row in both}) for per_s in (then, now)]
     lines = []
     for row in published:
         contender = by_row.get(row)
@@ -138,6 +131,16 @@ def _contenders_by_row(replay: Replay, connections: int) -> dict[str, ReplayedCo
     return contenders
 
 
+def rates_by_row(replay: Replay, connections: int) -> dict[str, float]:
+    """The best rate of each published row that has one."""
+    rates: dict[str, float] = {}
+    for contender in replay.contenders:
+        rate = replay.rate(contender, connections)
+        if rate is not None:
+            rates[contender.row] = max(rate, rates.get(contender.row, 0.0))
+    return rates
+
+
 def ranks(rates: Mapping[str, float]) -> dict[str, int]:
     """Row -> its place by rate; equal rates share the better one."""
     return {row: 1 + sum(other > rate for other in rates.values()) for row, rate in rates.items()}
@@ -155,20 +158,18 @@ def _why_missing(
     return "not measured at this level"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """A replay and the published figures; `repetitions` if those are published too."""
 
     replay: Replay
     figures: PublishedFigures
-    repetitions: PublishedFigures | None
-    levels: tuple[RowsAtLevel, ...]
+    repetitions: PublishedFigures | None = None
 
-    @classmethod
-    def of(
-        cls, replay: Replay, figures: PublishedFigures, repetitions: PublishedFigures | None = None
-    ) -> "Case":
-        return cls(replay, figures, repetitions, set_beside(replay, figures))
+    @cached_property
+    def levels(self) -> tuple[RowsAtLevel, ...]:
+        """Every published level, replayed or not."""
+        return tuple(_level(self.replay, self.figures, at) for at in self.figures.levels)
 
     @property
     def running(self) -> dict[str, ReplayedContender]:

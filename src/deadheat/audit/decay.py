@@ -1,23 +1,18 @@
 """Decay and recovery: how one process's rate changes over trials, and what follows each trial."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deadheat import numbers
+from deadheat.audit.audit import figures_if_any
 from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Replay, ReplayedContender
 from deadheat.audit.sections import heading
-from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.formats.tables import Column, column
 from deadheat.stats.repetitions import Trend, trend
-from deadheat.store import Store, read_run
 from deadheat.store.json_columns import TrialResult
-from deadheat.store.rows import StoredTrial
 
 DECAY = "landshark-2009-decay"  # the one published series
-# (contender, repetition) -> the recovery after it
-Recoveries = Mapping[tuple[str, int], StoredTrial]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +43,11 @@ class TrialSeries:
     recovers: bool
 
 
-def load_series(store: Store, replay: Replay) -> tuple[TrialSeries, ...]:
-    """Every contender's series of a stored decay run."""
-    run = read_run(store, replay.run_id)
-    names = {contender.id: contender.name for contender in run.contenders}
-    recoveries = {
-        (names[trial.contender_id], trial.block): trial
-        for trial in run.trials
-        if trial.kind == "recovery"
-    }
-    return tuple(
-        _series(contender, recoveries) for contender in replay.contenders if contender.trials
-    )
-
-
-def _series(contender: ReplayedContender, recoveries: Recoveries) -> TrialSeries:
+def series_of(contender: ReplayedContender) -> TrialSeries:
+    """The series of a contender that has a trial."""
     trials = []
     for trial in contender.trials:
-        recovery = recoveries.get((contender.name, trial.repetition))
+        recovery = contender.recoveries.get(trial.repetition)
         result = recovery.result if recovery else TrialResult()
         trials.append(
             Aftermath(
@@ -83,10 +65,10 @@ def _series(contender: ReplayedContender, recoveries: Recoveries) -> TrialSeries
     return TrialSeries(contender.name, tuple(trials), trend(rates), recovers)
 
 
-def decay_page(
-    replay: Replay, series: Sequence[TrialSeries], published: PublishedFigures | None
-) -> Page:
-    """A section for each server, and the published series."""
+def decay_page(replay: Replay, root: Path) -> Page:
+    """Decay and recovery: a section for each server, and the published series of the catalog."""
+    series = [series_of(contender) for contender in replay.contenders if contender.trials]
+    published = figures_if_any(root, DECAY)
     sections = [
         Section(each.name, (_verdict(each),), _table(each), _reasons(each)) for each in series
     ]
@@ -163,14 +145,3 @@ def _busy(trial: Aftermath) -> str:
 
 def _seconds(value: float | None) -> str:
     return numbers.NONE if value is None else f"{value:.1f}"
-
-
-def decay_of(store: Store, replay: Replay, root: Path) -> Page:
-    """Decay and recovery of a stored run, with the published series if the catalog has it."""
-    return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
-
-
-def figures_if_any(root: Path, name: str) -> PublishedFigures | None:
-    """The figures of `published/NAME.csv`, None if the catalog has no such file."""
-    path = root / "published" / f"{name}.csv"
-    return read_figures(path) if path.is_file() else None

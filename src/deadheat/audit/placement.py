@@ -1,11 +1,11 @@
 """Where the client of a replay ran, and what changed against a replay with its client elsewhere."""
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from deadheat import numbers
-from deadheat.audit.beside import RowAgreement, agree, agreement_text, ranks
+from deadheat.audit.beside import RowAgreement, agree, agreement_text, ranks, rates_by_row
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
 from deadheat.report.formats.tables import Column, column
@@ -47,15 +47,15 @@ class ChangedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A replay on one host and one on two; either may be missing."""
+    """A replay on two hosts, and one on one host if there is one."""
 
-    two_hosts: Replay | None
+    two_hosts: Replay
     one_host: Replay | None
     levels: tuple[ChangedLevel, ...]
 
     def to_json(self) -> JsonObject:
         return {
-            "two_hosts": self.two_hosts.run_id if self.two_hosts else None,
+            "two_hosts": self.two_hosts.run_id,
             "one_host": self.one_host.run_id if self.one_host else None,
             "levels": [asdict(level) for level in self.levels],
         }
@@ -64,8 +64,8 @@ class Placement:
 def placement_of(replay: Replay, other: Replay | None) -> Placement | None:
     """None if no replay had its client on another host. `other` counts if its client was elsewhere
     than that of `replay`."""
-    pair: list[Replay | None] = [replay, other if is_elsewhere(replay, other) else None]
-    two_hosts, one_host = pair if replay.links else pair[::-1]
+    elsewhere = other if is_elsewhere(replay, other) else None
+    two_hosts, one_host = (replay, elsewhere) if replay.links else (elsewhere, replay)
     if two_hosts is None:
         return None
     levels = _levels(one_host, two_hosts) if one_host is not None else ()
@@ -79,7 +79,7 @@ def is_elsewhere(replay: Replay, other: Replay | None) -> bool:
 
 def _levels(one_host: Replay, two_hosts: Replay) -> Iterator[ChangedLevel]:
     for connections in two_hosts.protocol.connections:
-        rates = [_rates(replay, connections) for replay in (one_host, two_hosts)]
+        rates = [rates_by_row(replay, connections) for replay in (one_host, two_hosts)]
         both = sorted(rates[0].keys() & rates[1].keys(), key=lambda row: -rates[1][row])
         if not both:
             continue
@@ -95,20 +95,9 @@ def _levels(one_host: Replay, two_hosts: Replay) -> Iterator[ChangedLevel]:
         )
 
 
-def _rates(replay: Replay, connections: int) -> Mapping[str, float]:
-    """The best rate of each published row."""
-    rates: dict[str, float] = {}
-    for contender in replay.contenders:
-        rate = replay.rate(contender, connections)
-        if rate is not None:
-            rates[contender.row] = max(rate, rates.get(contender.row, 0.0))
-    return rates
-
-
 def placement_sections(placement: Placement) -> Iterator[Section]:
     """What ran where, and a table of the changes if both replays exist."""
     two_hosts, one_host = placement.two_hosts, placement.one_host
-    assert two_hosts is not None
     lines = [_roles(two_hosts), *_network(two_hosts)]
     if two_hosts.is_one_machine:
         lines.append(SAME_MACHINE[:1].upper() + SAME_MACHINE[1:] + ".")

@@ -32,7 +32,6 @@ class ReplayedTrial:
     memory_peak_bytes: int | None
     errors: Mapping[str, int]
     gates_failed: Mapping[str, float | None]  # code -> reading
-    bytes_in: int | None
     served: int | None  # connections that got an answer
 
 
@@ -42,12 +41,11 @@ class ReplayedContender:
 
     name: str
     row: str
-    role: str
     workers: int
-    version: str | None
     fault: str | None
     behavior: Behavior
     trials: tuple[ReplayedTrial, ...]
+    recoveries: Mapping[int, StoredTrial]  # of a decay study, by repetition
 
     def at(self, connections: int) -> tuple[ReplayedTrial, ...]:
         return tuple(trial for trial in self.trials if trial.connections == connections)
@@ -95,12 +93,9 @@ class Replay:
 
 def load_replay(store: Store, run_id: str) -> Replay:
     """The run of that id. Raises `DeadheatError` if its protocol cannot be read."""
-    return replay_of(read_run(store, run_id))
-
-
-def replay_of(run: StoredRun) -> Replay:
-    """The replay of a stored run; see `load_replay`."""
+    run = read_run(store, run_id)
     contenders = _contenders(run)
+    roles = {contender.name: contender.role for contender in run.contenders}
     hosts = sorted(run.hosts, key=lambda host: host.role)
     return Replay(
         run_id=run.id,
@@ -112,7 +107,7 @@ def replay_of(run: StoredRun) -> Replay:
         generator_version=run.generator_version,
         hosts={host.role: host.fingerprint for host in hosts},
         cpus={host.role: host.cpus for host in hosts},
-        contenders=tuple(each for each in contenders if each.role == "contender"),
+        contenders=tuple(each for each in contenders if roles[each.name] == "contender"),
         null_server=next((each for each in contenders if each.name == NULL_SERVER), None),
         missing=run.conclusion.missing,
         remarks=run.conclusion.remarks,
@@ -123,9 +118,12 @@ def replay_of(run: StoredRun) -> Replay:
 
 def _contenders(run: StoredRun) -> list[ReplayedContender]:
     trials: dict[int, list[ReplayedTrial]] = {}
+    recoveries: dict[int, dict[int, StoredTrial]] = {}
     for stored in run.trials:
         if stored.kind == "measure":
             trials.setdefault(stored.contender_id, []).append(_trial(run, stored))
+        elif stored.kind == "recovery":
+            recoveries.setdefault(stored.contender_id, {})[stored.block] = stored
     behaviors: dict[int, Behavior] = {}
     for instance in run.instances:
         if instance.behavior is not None:
@@ -134,12 +132,11 @@ def _contenders(run: StoredRun) -> list[ReplayedContender]:
         ReplayedContender(
             name=row.name,
             row=row.label or row.name,
-            role=row.role,
             workers=row.workers,
-            version=row.version,
             fault=row.fault,
             behavior=behaviors.get(row.id, Behavior()),
             trials=tuple(trials.get(row.id, ())),
+            recoveries=recoveries.get(row.id, {}),
         )
         for row in run.contenders
     ]
@@ -176,6 +173,5 @@ def _trial(run: StoredRun, stored: StoredTrial) -> ReplayedTrial:
         memory_peak_bytes=stored.memory_peak_bytes,
         errors=run.errors.get(stored.id, {}),
         gates_failed={gate.code: gate.reading for gate in run.gates_failed.get(stored.id, ())},
-        bytes_in=result.bytes_in,
         served=result.connections_served,
     )

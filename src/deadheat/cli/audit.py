@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from deadheat.audit.audit import audit
-from deadheat.audit.decay import decay_of, figures_if_any
+from deadheat.audit.audit import audit, published
+from deadheat.audit.decay import decay_page
 from deadheat.audit.page import FORMATS as TEXT_FORMATS
 from deadheat.audit.page import Page, write
 from deadheat.audit.placement import is_elsewhere
@@ -28,7 +28,7 @@ from deadheat.console import fit
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
-from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, reading
 from deadheat.store import Store
@@ -201,7 +201,7 @@ def _page(
     if table is not None:
         return audit_page(audit(store, replay, read_figures(table), None, other))
     if replay.protocol.recovery is not None:
-        return decay_of(store, replay, root)
+        return decay_page(replay, root)
     figures, repetitions = _published(root, replay)
     elsewhere = _elsewhere(store, replay, other)
     return audit_page(audit(store, replay, figures, repetitions, other, elsewhere))
@@ -266,5 +266,4 @@ def _published(root: Path, replay: Replay) -> tuple[PublishedFigures, PublishedF
             f"run {replay.run_id} is of protocol {replay.protocol.name}, which is not a replay",
             "compare it with a table of your own: --import FILE.csv",
         )
-    repetitions = figures_if_any(root, f"{origin.figures}-repetitions")
-    return shipped_figures(root, origin.figures), repetitions
+    return published(root, origin.figures)

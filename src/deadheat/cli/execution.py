@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deadheat import numbers, report
-from deadheat.audit.decay import decay_of
+from deadheat.audit.decay import decay_page
 from deadheat.audit.page import write
 from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
@@ -282,7 +282,7 @@ def _asker() -> Callable[[str], bool] | None:
 def _print_decay(store_path: Path, run_id: str, root: Path) -> None:
     """Print decay and recovery of a run, with the published series that the catalog has."""
     with Store(store_path, read_only=True) as store:
-        page = decay_of(store, load_replay(store, run_id), root)
+        page = decay_page(load_replay(store, run_id), root)
     echo(fit(write(page, "text"), sys.stdout.encoding))
 
 

@@ -21,7 +21,7 @@ def best_of(case: Case) -> Iterator[Defect]:
     if not isinstance(protocol, AloneProtocol) or protocol.aggregate != "best":
         return
     connections = case.main.connections
-    rates = _repeated_rates(case, connections)
+    rates = _repeated_rates(case)
     if not rates:
         return
     medians = {row: statistics.median(column) for row, column in rates.items()}
@@ -51,7 +51,7 @@ def one_sample(case: Case) -> Iterator[Defect]:
     if protocol.origin is None or protocol.origin.aggregate_stated:
         return
     connections = case.main.connections
-    rates = _repeated_rates(case, connections)
+    rates = _repeated_rates(case)
     if not rates:
         return
     typical = statistics.median(max(column) / min(column) - 1 for column in rates.values())
@@ -70,9 +70,10 @@ def one_sample(case: Case) -> Iterator[Defect]:
     )
 
 
-def _repeated_rates(case: Case, connections: int) -> dict[str, list[float]]:
-    """Requests/s of each repetition, by row, of the rows with two or more."""
-    rates = {row: contender.rates_at(connections) for row, contender in case.running.items()}
+def _repeated_rates(case: Case) -> dict[str, list[float]]:
+    """Requests/s of each repetition at the main level, by row, of the rows with two or more."""
+    at = case.main.connections
+    rates = {row: contender.rates_at(at) for row, contender in case.running.items()}
     return {row: column for row, column in rates.items() if len(column) > 1}
 
 

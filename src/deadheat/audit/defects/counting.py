@@ -2,9 +2,9 @@
 not kept or not served.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
-from deadheat.audit.beside import Case, RowBeside, agreement_text
+from deadheat.audit.beside import Case, agreement_text
 from deadheat.audit.replay import ReplayedContender, ReplayedTrial
 from deadheat.numbers import count, listing
 from deadheat.protocol.figures import Figure
@@ -96,7 +96,7 @@ def request_cap(case: Case) -> Iterator[Defect]:
         if figure.requests is not None and figure.requests >= AB_CAP and figure.duration_s
     ]
     now = [
-        line
+        (level.connections, line)
         for level in case.levels
         for line in level.both
         if line.now_per_s and line.now_per_s * full_s > AB_CAP
@@ -112,25 +112,25 @@ def request_cap(case: Case) -> Iterator[Defect]:
             f"after {shortest:.1f} s"
         )
     if now:
-        rows = listing(list(dict.fromkeys(line.row for line in now)))
+        rows = listing(list(dict.fromkeys(line.row for _, line in now)))
         evidence.append(
             f"at their rates in the replay these rows reach it within {full_s:g} s: {rows}"
         )
     yield Defect(
         code="request_cap",
         title=f"a cap of {AB_CAP:,} requests, which ab -t implies",
-        rows=tuple(dict.fromkeys([*(figure.row for figure in then), *(line.row for line in now)])),
+        rows=tuple(
+            dict.fromkeys([*(figure.row for figure in then), *(line.row for _, line in now)])
+        ),
         connections=tuple(
-            sorted({figure.connections for figure in then} | set(_levels_of(case, now)))
+            sorted(
+                {figure.connections for figure in then} | {connections for connections, _ in now}
+            )
         ),
         found="; ".join(evidence),
         changes=f"the fastest rows are measured for less than the {full_s:g} s that the page "
         "states; --no-request-cap lifts the cap",
     )
-
-
-def _levels_of(case: Case, lines: Collection[RowBeside]) -> list[int]:
-    return [level.connections for level in case.levels if any(line in lines for line in level.both)]
 
 
 def per_connection(case: Case) -> Iterator[Defect]:
@@ -184,30 +184,23 @@ def _closes(contender: ReplayedContender) -> str | None:
 def unserved(case: Case) -> Iterator[Defect]:
     """Connections that never got an answer or were dropped: the load was below its level."""
     then = [
-        f"{figure.row} at {figure.connections:,}: then {count(figure.errors_timeout, 'timeout')}"
+        (figure.row, figure.connections, f"then {count(figure.errors_timeout, 'timeout')}")
         for figure in case.figures.figures
         if figure.errors_timeout
     ]
-    now: list[str] = []
-    rows: dict[str, None] = {}
-    levels: set[int] = {
-        figure.connections for figure in case.figures.figures if figure.errors_timeout
-    }
-    for row, contender in case.running.items():
-        for connections in case.replay.protocol.connections:
-            starved = [trial for trial in contender.at(connections) if _starved(trial)]
-            if starved:
-                rows[row] = None
-                levels.add(connections)
-                now.append(f"{row} at {connections:,}: now {_starvation_text(starved)}")
-    rows |= {figure.row: None for figure in case.figures.figures if figure.errors_timeout}
-    if rows:
+    now = [
+        (row, connections, f"now {_starvation_text(starved)}")
+        for row, contender in case.running.items()
+        for connections in case.replay.protocol.connections
+        if (starved := [trial for trial in contender.at(connections) if _starved(trial)])
+    ]
+    if then or now:
         yield Defect(
             code="unserved",
             title="some connections were never served",
-            rows=tuple(rows),
-            connections=tuple(sorted(levels)),
-            found="; ".join([*then, *now]),
+            rows=tuple(dict.fromkeys(row for row, _, _ in [*now, *then])),
+            connections=tuple(sorted({connections for _, connections, _ in [*now, *then]})),
+            found="; ".join(f"{row} at {at:,}: {what}" for row, at, what in [*then, *now]),
             changes="the server served fewer connections than the column says, and the latencies "
             "leave out those that waited in vain",
         )
@@ -220,9 +213,10 @@ def _starved(trial: ReplayedTrial) -> bool:
 
 def _starvation_text(trials: list[ReplayedTrial]) -> str:
     parts = []
-    drops = [trial.gates_failed["listen_drops"] for trial in trials if _dropped(trial)]
+    gate = "listen_drops"
+    drops = [trial.gates_failed[gate] or 0 for trial in trials if gate in trial.gates_failed]
     if drops:
-        most = max(drop or 0 for drop in drops)
+        most = max(drops)
         parts.append(f"up to {most:,.0f} connections in a trial dropped from its listen queue")
     served = [trial.served for trial in trials if trial.served is not None]
     if served and (fewest := min(served)) < trials[0].connections:
@@ -231,7 +225,3 @@ def _starvation_text(trials: list[ReplayedTrial]) -> str:
     if timeouts:
         parts.append(count(timeouts, "timeout"))
     return listing(parts) or f"connections without an answer in {count(len(trials), 'trial')}"
-
-
-def _dropped(trial: ReplayedTrial) -> bool:
-    return "listen_drops" in trial.gates_failed

@@ -172,9 +172,9 @@ def payload(case: Case) -> Iterator[Defect]:
         if contender.behavior.head_bytes
     }
     parts = [
-        _range("a response then had", then, "bytes"),
-        _range("the body then was", {row: float(size) for row, size in bodies}, "bytes"),
-        _range("the head of our servers' responses has", now, "bytes"),
+        _range("a response then had", then),
+        _range("the body then was", {row: float(size) for row, size in bodies}),
+        _range("the head of our servers' responses has", now),
     ]
     if not (evidence := [part for part in parts if part]):
         return
@@ -190,13 +190,13 @@ def payload(case: Case) -> Iterator[Defect]:
     )
 
 
-def _range(what: str, sizes: dict[str, float], unit: str) -> str | None:
+def _range(what: str, sizes: dict[str, float]) -> str | None:
     if len(sizes) < 2:
         return None
     least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     if sizes[most] <= (1 + UNEQUAL_SHARE) * sizes[least]:
         return None
-    return f"{what} {sizes[least]:.0f} {unit} ({least}) to {sizes[most]:.0f} ({most})"
+    return f"{what} {sizes[least]:.0f} bytes ({least}) to {sizes[most]:.0f} ({most})"
 
 
 def restarts(case: Case) -> Iterator[Defect]:
