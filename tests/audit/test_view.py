@@ -46,6 +46,16 @@ def test_a_replay_without_its_published_figures_has_none(
     assert view_of("woo-2016").defects is None
 
 
+def test_bug_an_own_catalog_had_the_published_figures_without_their_repetitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Defects that only single repetitions show were missing: these came from one layer alone."""
+    defects = view_of("landshark-2009").defects
+    (tmp_path / "servers").mkdir()
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(tmp_path))
+    assert view_of("landshark-2009").defects == defects
+
+
 def test_a_decay_study_has_its_recoveries() -> None:
     tomcat, fapws = view_of("decay").contenders
     assert [len(each.recoveries) for each in (tomcat, fapws)] == [8, 8]

@@ -9,7 +9,7 @@ from deadheat.audit.beside import Case, RowAgreement, between_replays
 from deadheat.audit.defects import find_defects
 from deadheat.audit.placement import Placement, placement_of
 from deadheat.audit.replay import Replay, load_replay
-from deadheat.catalog import find_root
+from deadheat.catalog import find_root, layered
 from deadheat.errors import DeadheatError
 from deadheat.host.cpu_time import TICK_S
 from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
@@ -132,7 +132,7 @@ def published(root: Path, name: str) -> tuple[PublishedFigures, PublishedFigures
 
 def figures_if_any(root: Path, name: str) -> PublishedFigures | None:
     """The figures of `published/NAME.csv`, None if the catalog has no such file."""
-    path = root / "published" / f"{name}.csv"
+    path = layered(root, f"published/{name}.csv")
     return read_figures(path) if path.is_file() else None
 
 
