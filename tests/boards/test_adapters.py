@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deadheat.boards.adapters import read as reading
-from deadheat.boards.adapters import read_boards
+from deadheat.boards.adapters.read import read_boards
 from deadheat.boards.model import Measurement
 from deadheat.errors import DeadheatError
 

@@ -11,7 +11,7 @@ from deadheat.boards.model import LiveBoard, Measurement, Table
 from deadheat.boards.readings import BoardFinding
 from tests.boards.made import CONNECTIONS, CPUS, DURATION_S, Made, only, spread_rates
 
-Check = Callable[[LiveBoard, Table], BoardFinding | None]
+Check = Callable[[Table], BoardFinding | None]
 CHECKS: tuple[Check, ...] = (
     *(load.little, load.plateau, load.idle_cpus, load.too_many_cpus),
     *(counts.failures, counts.unended, counts.equal_percentiles, counts.falling_percentiles),
@@ -22,7 +22,7 @@ BOARDS = 60
 
 
 def found(check: Check, board: LiveBoard) -> BoardFinding:
-    finding = check(board, board.tables[0])
+    finding = check(board.tables[0])
     assert finding is not None
     return finding
 
@@ -131,7 +131,7 @@ def test_finds_a_plateau_and_where_it_is() -> None:
     assert finding.found >= 12
     assert finding.number("low_per_s") >= 49_900
     assert finding.number("high_per_s") <= 50_800
-    picture = load.rates_of(Made(rates).board(), Made(rates).board().tables[0], finding)
+    picture = load.rates_of(Made(rates).board().tables[0], finding)
     assert sum(picture.counts) == len(rates)
     assert picture.crowd_low == finding.values["low_per_s"]
 
@@ -150,5 +150,5 @@ def test_says_nothing_of_what_the_files_do_not_have() -> None:
         return Measurement(row.profile, row.family, row.entry, row.edition, row.rate_per_s)
 
     board = Made(spread_rates()).board(bare)
-    silent = [check for check in CHECKS if check(board, board.tables[0]) is None]
+    silent = [check for check in CHECKS if check(board.tables[0]) is None]
     assert {*CHECKS} - {*silent} == {load.plateau, counts.unreadable}

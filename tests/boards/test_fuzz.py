@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deadheat.boards.adapters import read_boards
+from deadheat.boards.adapters.read import read_boards
 from deadheat.boards.audit import audit_boards
 from deadheat.boards.model import LiveBoard
 from deadheat.boards.page import FORMATS, write

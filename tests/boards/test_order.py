@@ -223,25 +223,25 @@ def test_an_order_opposite_to_ours_is_found_where_it_is_beyond_the_noise() -> No
     rows = {row.entry: row.rate_per_s for row in board.tables[0].rows}
     names = {("made", f"entry-{place:02}"): f"server-{place}" for place in (0, 20, 40)}
     same = {f"server-{place}": rows[f"entry-{place:02}"] for place in (0, 20, 40)}
-    (agreeing,) = beside([board], own_run(same), names)
+    agreeing = beside(board.tables[0], own_run(same), names, noise_of(board))
+    assert agreeing is not None
     assert (agreeing.fires, agreeing.values["tau_b"]) == (False, 1.0)
     assert all(0.8 < float(row["over"] or 0) < 1.2 for row in agreeing.rows)
     swapped = {**same, "server-0": same["server-40"], "server-40": same["server-0"]}
-    (opposite,) = beside([board], own_run(swapped), names)
+    opposite = beside(board.tables[0], own_run(swapped), names, noise_of(board))
+    assert opposite is not None
     assert opposite.fires
     assert opposite.found == 3
-    assert beside([board], own_run(same), {}) == ()
+    assert beside(board.tables[0], own_run(same), {}, None) is None
 
 
 def test_noise_alone_turns_at_most_one_pair_in_twenty_around_beside_our_run() -> None:
     """Copies of one entry beside servers that our run separates: each sign is a false one."""
     names = {("made", f"entry-{place:02}"): f"server-{place}" for place in range(20)}
     ours = own_run({f"server-{place}": 1000 * 1.2**place for place in range(20)})
-    findings = [
-        finding
-        for seed in range(10)
-        for finding in beside([Made([20_000.0] * 60, seed=seed).board()], ours, names)
-    ]
+    boards = [Made([20_000.0] * 60, seed=seed).board() for seed in range(10)]
+    besides = [beside(board.tables[0], ours, names, noise_of(board)) for board in boards]
+    findings = [each for each in besides if each is not None]
     assert sum(each.number("opposite") for each in findings) > 0
     assert sum(each.found for each in findings) <= 0.05 * sum(each.judged for each in findings)
 

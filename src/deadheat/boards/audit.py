@@ -22,7 +22,9 @@ def audit_boards(
 ) -> Readings:
     """All readings; with `own`, also beside that run. `options` are those of the command."""
     files = [name for board in boards for name in board.files]
+    servers = (names or read_names()) if own else {}
     findings: list[BoardFinding] = []
+    besides: list[BoardFinding] = []
     ranks, repeated, rates = [], [], []
     for board in boards:
         repeated_by_profile = repeats.repeats_of(board)
@@ -32,20 +34,22 @@ def audit_boards(
                 continue
             noise = noises.get(table.profile)
             of_profile = repeated_by_profile[table.profile]
-            of_table = [*_of_table(board, table, of_profile, noise)]
+            of_table = [*_of_table(table, of_profile, noise)]
             findings += of_table
             crowd = next((finding for finding in of_table if finding.code == "plateau"), None)
-            rates.append(load.rates_of(board, table, crowd))
-            repeated.append(repeats.picture(board, table.profile, of_profile))
+            rates.append(load.rates_of(table, crowd))
+            repeated.append(repeats.picture(table, of_profile))
             if noise is not None:
-                ranks.append(order.picture(board, table, noise))
+                ranks.append(order.picture(table, noise))
+            if own and (finding := beside(table, own, servers, noise)) is not None:
+                besides.append(finding)
         if (whole := composite.composite(board, noises)) is not None:
             findings.append(whole)
     return Readings(
         format=FORMAT,
         made_by=("deadheat", "audit", *files, *options),
         boards=tuple(map(_facts, boards)),
-        findings=(*findings, *(beside(boards, own, names or read_names()) if own else ())),
+        findings=(*findings, *besides),
         ranks=tuple(ranks),
         repeats=tuple(each for each in repeated if each.ratios),
         rates=tuple(rates),
@@ -53,21 +57,21 @@ def audit_boards(
 
 
 def _of_table(
-    board: LiveBoard, table: Table, own: Sequence[repeats.Repeat], noise: repeats.Noise | None
+    table: Table, own: Sequence[repeats.Repeat], noise: repeats.Noise | None
 ) -> Iterator[BoardFinding]:
     results = (
-        repeats.repeats(board, table, own, noise),
-        order.survives(board, table, noise),
-        *order.editions(board, table, noise),
-        load.little(board, table),
-        load.plateau(board, table),
-        load.idle_cpus(board, table),
-        load.too_many_cpus(board, table),
-        counts.failures(board, table),
-        counts.unended(board, table),
-        counts.equal_percentiles(board, table),
-        counts.falling_percentiles(board, table),
-        counts.unreadable(board, table),
+        repeats.repeats(table, own, noise),
+        order.survives(table, noise),
+        *order.editions(table, noise),
+        load.little(table),
+        load.plateau(table),
+        load.idle_cpus(table),
+        load.too_many_cpus(table),
+        counts.failures(table),
+        counts.unended(table),
+        counts.equal_percentiles(table),
+        counts.falling_percentiles(table),
+        counts.unreadable(table),
     )
     yield from (finding for finding in results if finding is not None)
 

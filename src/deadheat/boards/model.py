@@ -59,6 +59,7 @@ class Measurement:
 class Table:
     """The figures that a board ranks: one edition of a profile, fastest first."""
 
+    board: "LiveBoard"
     profile: str
     edition: str
     rows: tuple[Measurement, ...]
@@ -115,7 +116,7 @@ class LiveBoard:
             self.edition(profile, newest) if whole else {row.entry: row for row in self.of(profile)}
         )
         ordered = sorted(rows.values(), key=lambda row: (-row.rate_per_s, row.entry))
-        return Table(profile, newest, tuple(ordered))
+        return Table(self, profile, newest, tuple(ordered))
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:

@@ -118,7 +118,7 @@ MOST = 1.0  # log ratio at the edge of the scatter; a repeat beyond it is drawn 
 TICKS = (0.4, 0.5, 0.7, 0.85, 1, 1.18, 1.4, 2, 2.5)
 
 
-def draw_ranks(picture: RankPicture, width: float = svg.WIDTH) -> str:
+def draw_ranks(picture: RankPicture, width: float) -> str:
     """Each entry's places as a line, with an upright at the published one."""
     title = (
         f"{title_of(picture.board)}, {picture.profile}: places that the noise allows, "
@@ -157,7 +157,7 @@ def _steps(most: int, labels: float) -> Iterator[int]:
     yield from range(step if step > 1 else 2, most + 1, step)
 
 
-def draw_repeats(picture: RepeatPicture, width: float = svg.WIDTH) -> str:
+def draw_repeats(picture: RepeatPicture, width: float) -> str:
     """Later over earlier rate, by the earlier rate."""
     title = (
         f"{title_of(picture.board)}, {picture.profile}: {len(picture.ratios)} repeats, "
@@ -190,7 +190,7 @@ def draw_repeats(picture: RepeatPicture, width: float = svg.WIDTH) -> str:
     return _document(top + HEIGHT + 38, title, parts, note, width)
 
 
-def draw_rates(picture: RatePicture, width: float = svg.WIDTH) -> str:
+def draw_rates(picture: RatePicture, width: float) -> str:
     """How many entries have which rate; a plateau is in another color."""
     title = f"{title_of(picture.board)}, {picture.profile}: entries by rate"
     parts, top = _heading(title, width)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from deadheat.boards.model import LiveBoard, Table
+from deadheat.boards.model import Table
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import read_bytes
 from deadheat.inflate import TEXT_BYTES_MAX, parse
@@ -169,7 +169,6 @@ ROWS_MAX = 5  # of each finding; `found` counts all
 
 def finding_of(
     code: str,
-    board: LiveBoard,
     table: Table,
     judged: int,
     values: Mapping[str, Figure],
@@ -180,7 +179,7 @@ def finding_of(
     """Without `found`, `rows` are all that it found, of which the first are kept."""
     return BoardFinding(
         code=code,
-        board=board.name,
+        board=table.board.name,
         profile=table.profile,
         edition=table.edition,
         fires=bool(rows) if fires is None else bool(fires),

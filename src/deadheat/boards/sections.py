@@ -46,20 +46,24 @@ def sections(readings: Readings) -> Iterator[Section]:
 
 def remember(readings: Readings) -> list[str]:
     """At most five short sentences with a figure or two each: the noise of each board first."""
-    noise = [line for board in readings.boards for line in _on_noise(readings, board.name)]
+    noise = [
+        f"{title_of(board.name)}: {line}"
+        for board in readings.boards
+        for line in _on_noise(readings, board.name)
+    ]
     others = [
-        line
-        for say in (
-            _on_profiles,
-            _on_rows,
-            _on_carried,
-            _on_plateaus,
-            _on_moves,
-            _on_score,
-            _on_percentiles,
+        f"{title_of(board.name)}: {line}"
+        for code, say in (
+            ("little", _on_profiles),
+            ("little", _on_rows),
+            ("editions", _on_carried),
+            ("plateau", _on_plateaus),
+            ("editions", _on_moves),
+            ("composite", _on_score),
+            ("equal_percentiles", _on_percentiles),
         )
         for board in readings.boards
-        for line in say(readings, board.name)
+        for line in say(readings.of(board.name, code))
     ]
     return [*noise[:3], *others][:REMEMBERED]
 
@@ -67,10 +71,10 @@ def remember(readings: Readings) -> list[str]:
 def _on_noise(readings: Readings, board: str) -> Iterator[str]:
     repeats, survives = (readings.of(board, code) for code in ("repeats", "survives"))
     if not repeats or not survives:
-        if max((len(readings.of(board, code)) for code in CHECKS), default=0):
+        if any(readings.of(board, code) for code in CHECKS):
             yield (
-                f"{title_of(board)}: these files have too few repeats, so its noise, and what a "
-                "place means, is unknown."
+                "these files have too few repeats, so its noise, and what a place means, is "
+                "unknown."
             )
         return
     first = survives[0]
@@ -83,89 +87,84 @@ def _on_noise(readings: Readings, board: str) -> Iterator[str]:
         else "and the first is ahead by more than that"
     )
     yield (
-        f"{title_of(board)}: measured again{later} with {same_of(board)}, one entry in 20 changed "
-        f"by more than {share(first.number('needed'))}, {end} ({first.profile})."
+        f"measured again{later} with {same_of(board)}, one entry in 20 changed by more than "
+        f"{share(first.number('needed'))}, {end} ({first.profile})."
     )
 
 
-def _on_profiles(readings: Readings, board: str) -> Iterator[str]:
-    off = [finding for finding in readings.of(board, "little") if finding.values["under_way"]]
+def _on_profiles(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    off = [finding for finding in findings if finding.values["under_way"]]
     if off:
         worst = off[0]
         yield (
-            f"{title_of(board)}: by its own latencies, {worst.number('connections'):,.0f} "
-            f"connections had about {worst.number('under_way'):,.0f} requests under way "
-            f"({worst.profile})."
+            f"by its own latencies, {worst.number('connections'):,.0f} connections had about "
+            f"{worst.number('under_way'):,.0f} requests under way ({worst.profile})."
         )
 
 
-def _on_rows(readings: Readings, board: str) -> Iterator[str]:
-    findings = [
+def _on_rows(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    many = [
         each
-        for each in readings.of(board, "little")
+        for each in findings
         if each.number("more_than_connections") >= max(ROWS_MIN, ROWS_SHARE_MIN * each.judged)
     ]
-    if findings:
-        worst = max(findings, key=lambda finding: finding.number("more_than_connections"))
+    if many:
+        worst = max(many, key=lambda finding: finding.number("more_than_connections"))
         yield (
-            f"{title_of(board)}: in {worst.values['more_than_connections']} of {worst.judged:,} "
-            f"rows, rate and latency cannot both be right ({worst.profile})."
+            f"in {worst.values['more_than_connections']} of {worst.judged:,} rows, rate and "
+            f"latency cannot both be right ({worst.profile})."
         )
 
 
-def _on_carried(readings: Readings, board: str) -> Iterator[str]:
-    carried = [
-        each for each in readings.of(board, "editions") if each.number("carried") > each.judged / 2
-    ]
+def _on_carried(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    carried = [each for each in findings if each.number("carried") > each.judged / 2]
     if carried:
         last = carried[-1]
         yield (
-            f"{title_of(board)}: one edition has {last.values['carried']:,} of {last.judged:,} "
-            f"figures from the edition before ({last.edition}, {last.profile})."
+            f"one edition has {last.values['carried']:,} of {last.judged:,} figures from the "
+            f"edition before ({last.edition}, {last.profile})."
         )
 
 
-def _on_moves(readings: Readings, board: str) -> Iterator[str]:
+def _on_moves(findings: Sequence[BoardFinding]) -> Iterator[str]:
     moving = [
         each
-        for each in readings.of(board, "editions")
+        for each in findings
         if each.number("measured") > each.judged / 2 and each.number("median_moved") >= MOVED_MIN
     ]
     if moving:
         worst = max(moving, key=lambda finding: finding.judged * finding.number("median_moved"))
         yield (
-            f"{title_of(board)}: from one edition to the next, half of the entries moved "
+            "from one edition to the next, half of the entries moved "
             f"{worst.values['median_moved']} places or more, and one moved "
             f"{worst.values['most_moved']} ({worst.profile})."
         )
 
 
-def _on_plateaus(readings: Readings, board: str) -> Iterator[str]:
-    plateaus = [finding for finding in readings.of(board, "plateau") if finding.fires]
+def _on_plateaus(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    plateaus = [finding for finding in findings if finding.fires]
     if plateaus:
         widest = max(plateaus, key=lambda finding: finding.found)
         middle = (widest.number("low_per_s") + widest.number("high_per_s")) / 2
         yield (
-            f"{title_of(board)}: {widest.found} entries have the same rate, about "
-            f"{middle:,.0f} requests/s, so something that they share was the limit "
-            f"({widest.profile})."
+            f"{widest.found} entries have the same rate, about {middle:,.0f} requests/s, so "
+            f"something that they share was the limit ({widest.profile})."
         )
 
 
-def _on_score(readings: Readings, board: str) -> Iterator[str]:
-    for finding in readings.of(board, "composite"):
+def _on_score(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    for finding in findings:
         yield (
-            f"{title_of(board)}: without the test {finding.values['most_moved_without']}, "
+            f"without the test {finding.values['most_moved_without']}, "
             f"{finding.values['most_moved_entry']} moves {finding.values['most_moved']} places in "
             "the composite score."
         )
 
 
-def _on_percentiles(readings: Readings, board: str) -> Iterator[str]:
-    findings = [each for each in readings.of(board, "equal_percentiles") if each.fires]
-    if findings:
-        rows = sum(finding.found for finding in findings)
-        yield f"{title_of(board)}: {numbers.count(rows, 'row')} have a p99 that is their mean."
+def _on_percentiles(findings: Sequence[BoardFinding]) -> Iterator[str]:
+    rows = sum(finding.found for finding in findings if finding.fires)
+    if rows:
+        yield f"{numbers.count(rows, 'row')} have a p99 that is their mean."
 
 
 def _sources(readings: Readings) -> Section:

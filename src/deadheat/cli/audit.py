@@ -16,7 +16,7 @@ from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.boards import page as boards_page
-from deadheat.boards.adapters import read_boards
+from deadheat.boards.adapters.read import read_boards
 from deadheat.boards.audit import audit_boards, own_run
 from deadheat.boards.checks.beside import read_names
 from deadheat.boards.readings import Readings, is_readings, read_readings

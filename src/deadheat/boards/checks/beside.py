@@ -2,13 +2,13 @@
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from deadheat.boards.checks.repeats import Noise, noises_of, repeats_of
-from deadheat.boards.model import LiveBoard, Table
+from deadheat.boards.checks.repeats import Noise
+from deadheat.boards.model import Table
 from deadheat.boards.readings import BoardFinding, Figure, finding_of, rounded
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import read_bytes
@@ -52,25 +52,12 @@ def read_names(path: Path = NAMES) -> dict[tuple[str, str], str]:
     return names
 
 
-def beside(boards: Sequence[LiveBoard], own: OwnRun, names: Names) -> tuple[BoardFinding, ...]:
-    """One finding for each table with at least `SHARED_MIN` servers in both."""
-    findings = []
-    for board in boards:
-        noises = noises_of(repeats_of(board))
-        for table in board.tables:
-            finding = _of_table(board, table, own, names, noises.get(table.profile))
-            if finding is not None:
-                findings.append(finding)
-    return tuple(findings)
-
-
-def _of_table(
-    board: LiveBoard, table: Table, own: OwnRun, names: Names, noise: Noise | None
-) -> BoardFinding | None:
+def beside(table: Table, own: OwnRun, names: Names, noise: Noise | None) -> BoardFinding | None:
+    """None with fewer than `SHARED_MIN` servers in both."""
     theirs: dict[str, float] = {}
     entries: dict[str, str] = {}
     for row in table.rated:
-        server = names.get((board.name, row.entry))
+        server = names.get((table.board.name, row.entry))
         if server is not None and server in own.rates and server not in theirs:
             theirs[server], entries[server] = row.rate_per_s, row.entry
     shared = sorted(theirs, key=lambda server: -own.rates[server])
@@ -90,7 +77,6 @@ def _of_table(
     first = shared[0]
     return finding_of(
         "beside",
-        board,
         table,
         fires=bool(beyond),
         judged=len(shared) * (len(shared) - 1) // 2,

@@ -10,7 +10,7 @@ import numpy as np
 
 from deadheat.boards.checks.repeats import DRAWS, SEED, Noise
 from deadheat.boards.model import LiveBoard
-from deadheat.boards.readings import ROWS_MAX, BoardFinding, rounded
+from deadheat.boards.readings import BoardFinding, rounded
 from deadheat.stats.agreement import tau_b
 from deadheat.stats.distributions import Floats
 
@@ -24,7 +24,7 @@ def composite(board: LiveBoard, noises: dict[str, Noise]) -> BoardFinding | None
     if board.name not in BOARDS:
         return None
     profiles, entries, rates = matrix(board)
-    families = [_family(board, profile) for profile in profiles]
+    families = [board.of(profile)[0].family for profile in profiles]
     if len({*families}) < TESTS_MIN or len(entries) < ENTRIES_MIN:
         return None
     scores = scores_of(rates, families)
@@ -36,7 +36,9 @@ def composite(board: LiveBoard, noises: dict[str, Noise]) -> BoardFinding | None
         for family in dict.fromkeys(families)
     }
     agreement = {family: tau_b(scores, others) for family, others in without_test.items()}
-    moves = {family: _moved(scores, others) for family, others in without_test.items()}
+    moves = {
+        family: np.abs(_ranks(scores) - _ranks(others)) for family, others in without_test.items()
+    }
     weakest = max(moves, key=lambda family: (int(moves[family].max()), family))
     removals = [reversed_pairs(rates, families, scores, place) for place in range(len(entries))]
     worst = int(np.argmax(removals))
@@ -75,7 +77,7 @@ def composite(board: LiveBoard, noises: dict[str, Noise]) -> BoardFinding | None
                 "first": int(first[place]),
                 "last": int(last[place]),
             }
-            for place in order[: max(FIRST, ROWS_MAX)].tolist()
+            for place in order[:FIRST].tolist()
         ),
     )
 
@@ -133,13 +135,5 @@ def places_with_noise(
     return np.floor(low), np.ceil(high)
 
 
-def _family(board: LiveBoard, profile: str) -> str:
-    return board.of(profile)[0].family
-
-
 def _ranks(scores: Floats) -> Floats:
     return np.asarray(1.0 + (scores[None, :] > scores[:, None]).sum(axis=1))
-
-
-def _moved(first: Floats, second: Floats) -> Floats:
-    return np.asarray(np.abs(_ranks(first) - _ranks(second)))

@@ -3,7 +3,7 @@
 import statistics
 from itertools import pairwise
 
-from deadheat.boards.model import LiveBoard, Measurement, Table
+from deadheat.boards.model import Measurement, Table
 from deadheat.boards.readings import BoardFinding, Figure, finding_of, rounded
 
 FAILED_SHARE = 1e-3
@@ -12,7 +12,7 @@ COUNT_OFF = 0.05  # of the requests
 EQUAL_SHARE = 0.5  # of a profile's rows: then its p99 is the mean
 
 
-def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
+def failures(table: Table) -> BoardFinding | None:
     """Rows whose requests failed by status, had no answer, or ended in neither."""
     rows = [
         row
@@ -25,7 +25,6 @@ def failures(board: LiveBoard, table: Table) -> BoardFinding | None:
     failing.sort(key=lambda item: (-item[0], item[1].entry))
     return finding_of(
         "failures",
-        board,
         table,
         judged=len(rows),
         values={"largest_share": rounded(max(map(failed_share, rows)))},
@@ -57,7 +56,7 @@ def in_neither(row: Measurement) -> int:
     return max(row.requests - row.ok - (row.failed or 0) - (row.errors or 0), 0)
 
 
-def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
+def unended(table: Table) -> BoardFinding | None:
     """Rows whose rate is not their answers over their time.
 
     If most rows of a profile are off by one factor, its time is not the one that it states.
@@ -76,7 +75,6 @@ def unended(board: LiveBoard, table: Table) -> BoardFinding | None:
     duration_s = next((row.duration_s for row in table.rated if row.duration_s), None)
     return finding_of(
         "unended",
-        board,
         table,
         fires=off != 1 or bool(rows),
         judged=len(factors),
@@ -100,7 +98,7 @@ def counted(row: Measurement) -> float | None:
     return ended / expected if ended and expected > EXPECTED_MIN else None
 
 
-def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
+def equal_percentiles(table: Table) -> BoardFinding | None:
     """Rows whose p99 is their mean, to the last digit."""
     rows = [row for row in table.rated if row.p99_s is not None and row.mean_s is not None]
     if not rows:
@@ -108,7 +106,6 @@ def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
     equal = [row for row in rows if row.p99_s == row.mean_s]
     return finding_of(
         "equal_percentiles",
-        board,
         table,
         judged=len(rows),
         values={"whole_profile": "yes" if len(equal) >= EQUAL_SHARE * len(rows) else "no"},
@@ -116,15 +113,14 @@ def equal_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
     )
 
 
-def falling_percentiles(board: LiveBoard, table: Table) -> BoardFinding | None:
-    """Rows whose percentiles fall."""
+def falling_percentiles(table: Table) -> BoardFinding | None:
+    """Rows in which a higher percentile is below a lower one. A mean above p99 is possible."""
     rows = [row for row in table.rated if len(percentiles(row)) > 1 or row.mean_s is not None]
     if not rows:
         return None
-    falling = [row for row in rows if falls(row)]
+    falling = [row for row in rows if any(low > high for low, high in pairwise(percentiles(row)))]
     return finding_of(
         "falling_percentiles",
-        board,
         table,
         judged=len(rows),
         values={},
@@ -137,18 +133,12 @@ def percentiles(row: Measurement) -> list[float]:
     return [value for value in steps if value is not None]
 
 
-def falls(row: Measurement) -> bool:
-    """A higher percentile is below a lower one. A mean above p99 is possible."""
-    return any(low > high for low, high in pairwise(percentiles(row)))
-
-
-def unreadable(board: LiveBoard, table: Table) -> BoardFinding | None:
+def unreadable(table: Table) -> BoardFinding | None:
     """Rows of any edition with a text in place of a latency, or without a rate."""
-    rows = board.of(table.profile)
+    rows = table.board.of(table.profile)
     unusable = [row for row in rows if row.unreadable or row.rate_per_s <= 0]
     return finding_of(
         "unreadable",
-        board,
         table,
         judged=len(rows),
         values={},

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deadheat.boards.model import LiveBoard, Measurement, Table
-from deadheat.boards.readings import BoardFinding, RatePicture, finding_of, rounded
+from deadheat.boards.model import Measurement, Table
+from deadheat.boards.readings import BoardFinding, Figure, RatePicture, finding_of, rounded
 from deadheat.stats.distributions import Floats
 
 # Requests under way, as connections / (rate x latency), that a whole profile and a row may have.
@@ -26,7 +26,7 @@ LOG_MIN = 0.1  # width of the histogram of equal rates
 EACH = 4  # entries in a step of it, on average
 
 
-def little(board: LiveBoard, table: Table) -> BoardFinding | None:
+def little(table: Table) -> BoardFinding | None:
     """Little's law: connections = rate x mean latency, times the depth of pipelines."""
     held = {row.entry: held_of(row) for row in table.rated}
     known = {entry: ratio for entry, ratio in held.items() if ratio is not None}
@@ -47,7 +47,6 @@ def little(board: LiveBoard, table: Table) -> BoardFinding | None:
     connections = next((row.connections for row in table.rated if row.connections), None)
     return finding_of(
         "little",
-        board,
         table,
         fires=off > 1 or bool(beyond),
         judged=len(known),
@@ -86,7 +85,7 @@ def held_of(row: Measurement) -> float | None:
     return row.connections * row.depth / under_way if under_way > UNDER_WAY_MIN else None
 
 
-def plateau(board: LiveBoard, table: Table) -> BoardFinding | None:
+def plateau(table: Table) -> BoardFinding | None:
     """The window of rates with the most entries, if they are far more than around it."""
     rates = np.sort([row.rate_per_s for row in table.rated])
     if len(rates) < 2 * PLATEAU_MIN:
@@ -97,7 +96,6 @@ def plateau(board: LiveBoard, table: Table) -> BoardFinding | None:
     rows = [row for row in table.rated if low <= row.rate_per_s <= high]
     return finding_of(
         "plateau",
-        board,
         table,
         judged=len(rates),
         values={
@@ -130,7 +128,7 @@ def is_plateau(entries: int, size: int, expected: float) -> bool:
     return size >= max(PLATEAU_MIN, PLATEAU_SHARE * entries) and by_chance < PLATEAU_P
 
 
-def rates_of(board: LiveBoard, table: Table, crowd: BoardFinding | None) -> RatePicture:
+def rates_of(table: Table, crowd: BoardFinding | None) -> RatePicture:
     """The histogram of a table's rates, in equal steps of their logarithm."""
     logs = np.log([row.rate_per_s for row in table.rated])
     steps = min(STEPS_MAX, max(STEPS_MIN, len(logs) // EACH))
@@ -138,7 +136,7 @@ def rates_of(board: LiveBoard, table: Table, crowd: BoardFinding | None) -> Rate
     counts, _ = np.histogram(logs, edges)
     fires = crowd is not None and crowd.fires
     return RatePicture(
-        board=board.name,
+        board=table.board.name,
         profile=table.profile,
         edition=table.edition,
         edges=tuple(rounded(float(edge)) for edge in np.exp(edges)),
@@ -148,46 +146,41 @@ def rates_of(board: LiveBoard, table: Table, crowd: BoardFinding | None) -> Rate
     )
 
 
-def idle_cpus(board: LiveBoard, table: Table) -> BoardFinding | None:
+def idle_cpus(table: Table) -> BoardFinding | None:
     """Entries in the faster half that leave CPUs of the server idle."""
     rows = [row for row in table.rated if row.cpus_used is not None]
     if not rows:
         return None
-    cpus = board.cpus or most_cpus(rows)
+    # Those that are known, or what the busiest entries use.
+    cpus = table.board.cpus or float(np.quantile([row.cpus_used or 0.0 for row in rows], 0.95))
     faster = rows[: math.ceil(len(rows) / 2)]
     idle = [row for row in faster if (row.cpus_used or 0) < IDLE_SHARE * cpus]
     return finding_of(
         "idle_cpus",
-        board,
         table,
         judged=len(faster),
-        values={"cpus": rounded(cpus), "cpus_known": "yes" if board.cpus else "no"},
+        values={"cpus": rounded(cpus), "cpus_known": "yes" if table.board.cpus else "no"},
         rows=_cpu_rows(sorted(idle, key=lambda row: (row.cpus_used or 0, row.entry))),
     )
 
 
-def too_many_cpus(board: LiveBoard, table: Table) -> BoardFinding | None:
+def too_many_cpus(table: Table) -> BoardFinding | None:
     """Entries that used more CPUs than there are; None without the number of CPUs."""
     rows = [row for row in table.rated if row.cpus_used is not None]
-    if not rows or not board.cpus:
+    cpus = table.board.cpus
+    if not rows or not cpus:
         return None
-    over = [row for row in rows if (row.cpus_used or 0) > OVER_SHARE * board.cpus]
+    over = [row for row in rows if (row.cpus_used or 0) > OVER_SHARE * cpus]
     return finding_of(
         "too_many_cpus",
-        board,
         table,
         judged=len(rows),
-        values={"cpus": board.cpus, "most": rounded(max(row.cpus_used or 0 for row in rows))},
+        values={"cpus": cpus, "most": rounded(max(row.cpus_used or 0 for row in rows))},
         rows=_cpu_rows(sorted(over, key=lambda row: (-(row.cpus_used or 0), row.entry))),
     )
 
 
-def most_cpus(rows: Sequence[Measurement]) -> float:
-    """What the busiest entries use: the 95th percentile."""
-    return float(np.quantile([row.cpus_used or 0.0 for row in rows], 0.95))
-
-
-def _cpu_rows(rows: Sequence[Measurement]) -> list[dict[str, float | int | str | None]]:
+def _cpu_rows(rows: Sequence[Measurement]) -> list[dict[str, Figure]]:
     return [
         {
             "entry": row.entry,

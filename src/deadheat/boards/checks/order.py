@@ -1,12 +1,13 @@
 """What of an order survives the board's own noise, and what changes from edition to edition."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from deadheat.boards.checks.repeats import Noise
-from deadheat.boards.model import LiveBoard, Table, days_between
+from deadheat.boards.model import Table, days_between
 from deadheat.boards.readings import (
     ROWS_MAX,
     BoardFinding,
@@ -29,13 +30,10 @@ def places(table: Table, needed: float) -> list[tuple[int, int]]:
     logs = np.log([row.rate_per_s for row in table.rated])
     faster = (logs[None, :] - logs[:, None] > needed).sum(axis=1)
     slower = (logs[:, None] - logs[None, :] > needed).sum(axis=1)
-    return [
-        (1 + int(above), len(logs) - int(below))
-        for above, below in zip(faster, slower, strict=True)
-    ]
+    return list(zip((1 + faster).tolist(), (len(logs) - slower).tolist(), strict=True))
 
 
-def survives(board: LiveBoard, table: Table, noise: Noise | None) -> BoardFinding | None:
+def survives(table: Table, noise: Noise | None) -> BoardFinding | None:
     """How many neighbors differ by more than measurements of unchanged source do."""
     rows = table.rated
     if noise is None or len(rows) < 2:
@@ -48,7 +46,6 @@ def survives(board: LiveBoard, table: Table, noise: Noise | None) -> BoardFindin
     widths = [last - place + 1 for place, last in placed]
     return finding_of(
         "survives",
-        board,
         table,
         fires=separated < len(gaps),
         judged=len(gaps),
@@ -74,10 +71,10 @@ def survives(board: LiveBoard, table: Table, noise: Noise | None) -> BoardFindin
     )
 
 
-def picture(board: LiveBoard, table: Table, noise: Noise) -> RankPicture:
+def picture(table: Table, noise: Noise) -> RankPicture:
     placed = places(table, noise.needed)
     return RankPicture(
-        board=board.name,
+        board=table.board.name,
         profile=table.profile,
         edition=table.edition,
         entries=len(placed),
@@ -88,17 +85,15 @@ def picture(board: LiveBoard, table: Table, noise: Noise) -> RankPicture:
     )
 
 
-def editions(board: LiveBoard, table: Table, noise: Noise | None) -> tuple[BoardFinding, ...]:
+def editions(table: Table, noise: Noise | None) -> tuple[BoardFinding, ...]:
     """Each whole edition beside the one before: what moved, and whether its source changed."""
-    whole = board.whole_editions(table.profile)
-    compared = [_beside(board, table.profile, pair, noise) for pair in pairwise(whole)]
+    whole = table.board.whole_editions(table.profile)
+    compared = [_beside(table, pair, noise) for pair in pairwise(whole)]
     return tuple(finding for finding in compared if finding is not None)
 
 
-def _beside(
-    board: LiveBoard, profile: str, editions: tuple[str, str], noise: Noise | None
-) -> BoardFinding | None:
-    before, after = (board.edition(profile, edition) for edition in editions)
+def _beside(table: Table, editions: tuple[str, str], noise: Noise | None) -> BoardFinding | None:
+    before, after = (table.board.edition(table.profile, edition) for edition in editions)
     common = [
         entry
         for entry, row in after.items()
@@ -122,8 +117,7 @@ def _beside(
     measured = int((~carried).sum())
     return finding_of(
         "editions",
-        board,
-        Table(profile, editions[1], ()),
+        replace(table, edition=editions[1]),
         fires=bool(moved.any()) or bool(carried.any()),
         judged=len(common),
         found=int(beyond.sum()),

@@ -7,7 +7,7 @@ least `SHIFT_MIN` repeats, the median change of these is that of the machine, an
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -67,7 +67,15 @@ class Noise:
 
     def interval(self) -> tuple[float, float]:
         """Of `needed`: a bootstrap of entries, since those of one entry belong together."""
-        return _bootstrap(self.repeats, quantile_needed)
+        by_entry: dict[tuple[str, str], list[float]] = {}
+        for each in self.repeats:
+            by_entry.setdefault((each.profile, each.entry), []).append(each.change)
+        groups = [np.array(several) for several in by_entry.values()]
+        generator = np.random.default_rng(SEED)
+        drawn = generator.integers(0, len(groups), (RESAMPLES, len(groups)))
+        values = [quantile_needed(np.concatenate([groups[at] for at in row])) for row in drawn]
+        low, high = np.quantile(values, [0.025, 0.975])
+        return float(low), float(high)
 
     def jointly(self, entries: int) -> float:
         """The difference that no two of so many equal entries pass, in 19 of 20 tables."""
@@ -171,9 +179,7 @@ def _is_noisier(repeats: Sequence[Repeat], needed: float) -> bool:
     return float(by_chance) < UNLIKE_P
 
 
-def repeats(
-    board: LiveBoard, table: Table, own: Sequence[Repeat], noise: Noise | None
-) -> BoardFinding | None:
+def repeats(table: Table, own: Sequence[Repeat], noise: Noise | None) -> BoardFinding | None:
     """How far measurements of unchanged source are apart, by time between them and by rate."""
     if not own or noise is None:
         return None
@@ -188,7 +194,6 @@ def repeats(
     ordered = sorted(own, key=lambda each: (-abs(each.change), each.entry))
     return finding_of(
         "repeats",
-        board,
         table,
         fires=True,
         judged=len(own),
@@ -234,32 +239,18 @@ def _by_rate(own: Sequence[Repeat]) -> dict[str, float | None]:
     }
 
 
-def picture(board: LiveBoard, profile: str, repeats: Sequence[Repeat]) -> RepeatPicture:
+def picture(table: Table, repeats: Sequence[Repeat]) -> RepeatPicture:
     """At most `PICTURED` of a profile's repeats, evenly chosen in the order of their rates."""
     own = sorted(repeats, key=lambda each: each.rate_per_s)
     chosen = sorted({*np.linspace(0, len(own) - 1, min(len(own), PICTURED)).astype(int).tolist()})
     taken = [own[place] for place in chosen] if own else []
     return RepeatPicture(
-        board=board.name,
-        profile=profile,
+        board=table.board.name,
+        profile=table.profile,
         rates_per_s=tuple(rounded(each.rate_per_s) for each in taken),
         ratios=tuple(rounded(math.exp(each.change)) for each in taken),
         days=tuple(None if each.days is None else rounded(each.days, 3) for each in taken),
     )
-
-
-def _bootstrap(
-    repeats: Sequence[Repeat], statistic: Callable[[Floats], float]
-) -> tuple[float, float]:
-    by_entry: dict[tuple[str, str], list[float]] = {}
-    for each in repeats:
-        by_entry.setdefault((each.profile, each.entry), []).append(each.change)
-    groups = [np.array(several) for several in by_entry.values()]
-    generator = np.random.default_rng(SEED)
-    drawn = generator.integers(0, len(groups), (RESAMPLES, len(groups)))
-    values = [statistic(np.concatenate([groups[at] for at in places])) for places in drawn]
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _share(log_ratio: float) -> float:
