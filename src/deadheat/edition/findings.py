@@ -145,13 +145,8 @@ def why_not(level: BoardLevel, name: str) -> str:
 def share_text(share: float) -> str:
     """`87`, or `8.7` and `0.87` for small shares: two digits at least."""
     percent = 100 * share
-    return (
-        f"{percent:.0f}"
-        if percent >= 10
-        else f"{percent:.1f}"
-        if percent >= 1
-        else f"{percent:.2f}"
-    )
+    decimals = 0 if percent >= 10 else 1 if percent >= 1 else 2
+    return f"{percent:.{decimals}f}"
 
 
 def older_text(level: BoardLevel, name: str) -> str | None:

@@ -139,7 +139,6 @@ def _facts(
 ) -> ServerFacts:
     ready_s = [start.ready_s for start in contender.starts if start.ready_s is not None]
     heads = [start.behavior.head_bytes for start in contender.starts if start.behavior]
-    head_bytes = [each for each in heads if isinstance(each, int)]
     commands = [start.command for start in contender.starts]
     return ServerFacts(
         name=contender.name,
@@ -156,7 +155,7 @@ def _facts(
         template_engine=row.manifest.template_engine,
         build_key=row.build_key,
         cold_start_s=statistics.median(ready_s) if ready_s else None,
-        head_bytes=head_bytes[0] if head_bytes else None,
+        head_bytes=next((each for each in heads if each is not None), None),
         built=_built(row.manifest, contender),
         start=commands[-1] if commands else (),
         raw=raw,

@@ -4,7 +4,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,7 +126,7 @@ class Sitting:
     def _raced(self) -> list[RacedContender]:
         if not self.store_path.exists():
             return []
-        with closing(Store(self.store_path)) as store:
+        with Store(self.store_path) as store:
             return raced_contenders(store)
 
     def _left(self) -> tuple[tuple[str, ...], list[PlannedPart]]:
@@ -212,7 +211,7 @@ class Sitting:
         """Go on with runs that a stop has left; returns whether this one was stopped too."""
         if not self.store_path.exists():
             return False
-        with closing(Store(self.store_path)) as store:
+        with Store(self.store_path) as store:
             runs = [each for each in run_summaries(store) if each.state in RESUMED]
         for summary in runs:
             if not summary.trials or self.left_s <= 0:
@@ -299,7 +298,7 @@ class Sitting:
             return False
         self.failures = 0
         self._export()
-        with closing(Store(self.store_path)) as store:
+        with Store(self.store_path) as store:
             states = {each.run_id: each.state for each in run_summaries(store)}
         return states[run_id] != ENDED  # a second interrupt may prevent the state's change
 
@@ -308,7 +307,7 @@ class Sitting:
         if not self.store_path.exists():
             return
         bundles = self.folder / BUNDLES
-        with closing(Store(self.store_path)) as store:
+        with Store(self.store_path) as store:
             for run in run_summaries(store):
                 bundle = bundles / f"{run.run_id}.deadheat"
                 if run.state == ENDED and run.trials and not bundle.exists():

@@ -62,19 +62,15 @@ class Address:
     @property
     def url(self) -> str:
         """Where a browser finds it. For all addresses it has the name of this machine."""
-        everywhere = any(ipaddress.ip_address(_bare(ip)).is_unspecified for ip in self.ips)
+        everywhere = any(ipaddress.ip_address(ip).is_unspecified for ip in self.ips)
         host = socket.gethostname() if everywhere else self.host
         return f"http://{_in_url(host)}:{self.port}/"
 
 
 def _is_loopback(ip: str) -> bool:
-    address = ipaddress.ip_address(_bare(ip))
+    address = ipaddress.ip_address(ip)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
-
-
-def _bare(ip: str) -> str:
-    return ip.partition("%")[0]
 
 
 def _in_url(host: str) -> str:

@@ -64,7 +64,7 @@ class BoardFolder:
     folder: Path
     url: str | None = None
     png: Png | None = None
-    bootstrap: Callable[[str], Bootstrap] = Bootstrap.unknown
+    bootstrap: Callable[[str], Bootstrap] = lambda _: Bootstrap()
     repeat: str = ""
     raced: dict[str, tuple[EditionPart, list[Meeting]]] = field(default_factory=dict)  # by run
     parts: dict[str, list[EditionPart]] = field(default_factory=dict)  # by edition
@@ -156,7 +156,7 @@ class BoardFolder:
                 self.bootstrap(facts.server if facts else name),
             )
             self._write(server_file(name), page)
-            self._write(badge_file(name), badge(edition, name))
+            self._write(f"badges/{slug(name)}.json", badge(edition, name))
         others = [name for name in everyone if name not in edition.servers]
         if (top := draw_top(edition)) is not None:
             self._write("index.svg", top)
@@ -221,10 +221,6 @@ def write_board(
         for store, run_id in several:
             board.add(store, run_id, name)
     return board.finish()
-
-
-def badge_file(name: str) -> str:
-    return f"badges/{slug(name)}.json"
 
 
 def badge(edition: Edition, name: str) -> str:

@@ -48,8 +48,8 @@ def page(_: Store, run_id: str) -> str:
 class Boards:
     """The index of the board, made again when another run is over, and not while one goes on."""
 
-    def __init__(self, store_path: Path, make: Callable[[Path, str], PackedDocument] = document_of):
-        self._store_path, self._make = store_path, make
+    def __init__(self, store_path: Path) -> None:
+        self._store_path = store_path
         self._made: tuple[list[str], str | None] = ([], None)
         self._lock = threading.Lock()
 
@@ -62,7 +62,7 @@ class Boards:
             ids = [run.run_id for run in runs if not run.is_empty]
             if ids != self._made[0]:
                 try:
-                    page = gzip.decompress(self._make(self._store_path, BOARD).packed).decode()
+                    page = gzip.decompress(document_of(self._store_path, BOARD).packed).decode()
                 except DeadheatError:
                     page = None
                 self._made = (ids, page)

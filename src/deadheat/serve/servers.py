@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, starmap
+from operator import attrgetter
 from typing import TypeVar
 
 from deadheat import numbers
@@ -150,23 +151,21 @@ def _section(workload: str, parts: Iterable[Html]) -> Html:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """The lines that install what a server needs, and build it, as the catalog has them now."""
+    """The lines that install what a server needs, and build it, as the catalog has them now.
+
+    There are none of a server that no catalog has.
+    """
 
     install: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
-
-    @classmethod
-    def unknown(cls, _: str) -> "Bootstrap":
-        """Of a server that no catalog has."""
-        return cls()
 
 
 def server_page(
     name: str,
     figures: Sequence[Figures],
     newest: Sequence[tuple[Meeting, int]],
-    facts: ServerFacts | None = None,
-    bootstrap: Bootstrap | None = None,
+    facts: ServerFacts | None,
+    bootstrap: Bootstrap,
 ) -> str:
     """The page in a board. `figures` are those of all runs, the newest first; `newest` has a
     meeting and the number of runs for each opponent that it has a page with."""
@@ -181,7 +180,7 @@ def server_page(
             table("Verdicts", OPPONENTS, rows),
         ]
     if facts:
-        parts += [*_bootstrap(facts, bootstrap or Bootstrap()), *_raw(facts)]
+        parts += [*_bootstrap(facts, bootstrap), *_raw(facts)]
     count = numbers.count(len({each.run.run_id for each in figures}), "run")
     return static_page(shown, parts, ROOT, preview_tags(shown, f"Measured in {count}."))
 
@@ -329,13 +328,9 @@ def points(store: Store, name: str) -> list[RunPoint]:
 
 
 def _by_run_and_level(store: Store, name: str) -> Iterator[tuple[RunLevel, list[ValidRate]]]:
-    rates = valid_rates(store, name)
-    for key, trials in groupby(rates, key=_run_and_level):
+    run_and_level = attrgetter("run_id", "workload", "connections")
+    for key, trials in groupby(valid_rates(store, name), key=run_and_level):
         yield key, list(trials)
-
-
-def _run_and_level(trial: ValidRate) -> RunLevel:
-    return trial.run_id, trial.workload, trial.connections
 
 
 def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> RunPoint:
