@@ -1,7 +1,5 @@
 """The page in headless Chromium; the checks themselves are in web/test/page."""
 
-import json
-import subprocess
 from pathlib import Path
 
 from deadheat.audit.audit import with_defects
@@ -11,43 +9,13 @@ from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from tests.browser.made_page import decided_run, hostile_run, many_servers_run
-from tests.browser.programs import WEB, chromium_and_node
+from tests.browser.programs import chromium_and_node, run_checks
 from tests.report.test_analysis import with_wide_interval
 from tests.report.test_profile import raced
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 STORED = {"real": "make-run", "replay": "kzmake-2018", "decay": "decay", "transports": "transports"}
-TIMEOUT_S = 600  # ends a check that hangs
-CHECKS = (
-    "answers_first",
-    "marks_dead_heats_and_what_is_not_ranked",
-    "says_what_is_open_and_what_to_type_next",
-    "fades_out_an_unknown_interval",
-    "follows_the_slider",
-    "keeps_choices_in_the_link",
-    "starts_several_workloads_with_a_picture",
-    "shows_what_transports_cost",
-    "copies_markdown_and_a_picture",
-    "compares_sixty_servers_at_three_levels",
-    "sorts",
-    "filters",
-    "chooses_columns_and_level",
-    "works_by_keyboard",
-    "compares_in_charts",
-    "redraws_only_what_changed",
-    "bug_servers_without_a_rate_left_the_page_as_text",
-    "shows_defects_and_published_figures_of_a_replay",
-    "labels_lines_and_shows_recovery_of_a_decay",
-    "opens_panels",
-    "prints_everything_that_shows",
-    "passes_axe",
-    "is_readable_in_light_and_dark",
-    "fits_a_phone",
-    "keeps_labels_apart",
-    "sends_no_request",
-    "shows_hostile_text_as_text",
-)
 
 
 def _stored_page(name: str, folder: Path) -> Path:
@@ -69,7 +37,7 @@ def _page(path: Path) -> Path:
 
 def test_the_page(tmp_path: Path) -> None:
     """All checks in one browser and one test: no other worker of pytest may start them again."""
-    browser, node = chromium_and_node()
+    chromium_and_node()
     made = tmp_path / "made.sqlite"
     hostile_run(made)
     many = many_servers_run(tmp_path / "many.sqlite").store.path
@@ -80,14 +48,4 @@ def test_the_page(tmp_path: Path) -> None:
     pages["several"] = _page(raced(tmp_path / "several.sqlite").store.path)
     pages |= {"made": _page(made), "many": _page(many), "wide": _page(wide), "unknown": unknown}
     files = [f"{role}={path}" for role, path in pages.items()]
-    done = subprocess.run(
-        [node, WEB / "test" / "run.js", browser, tmp_path, *files],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stderr
-    outcomes: dict[str, str | None] = json.loads(done.stdout)
-    assert tuple(outcomes) == CHECKS
-    failed = [error for error in outcomes.values() if error is not None]
-    assert not failed, "\n".join(failed)
+    run_checks("run.js", 27, tmp_path, *files)

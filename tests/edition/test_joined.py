@@ -40,6 +40,33 @@ def edition(*parts: EditionPart) -> Edition:
     return join("made", parts)
 
 
+def build(store: Store, key: str) -> int:
+    return store.add_build(
+        server="c",
+        key=key * 12,
+        built_at="2026-11-20T12:00:00+00:00",
+        elapsed_s=1.0,
+        toolchains={},
+        files={},
+        log="",
+    )
+
+
+def rebuilt_edition(store: Store) -> Edition:
+    """Three servers on hello; two of them, built anew, on json alone."""
+    parts = []
+    for version, workload, rates in (
+        ("1.0", "hello", {"a": 9000.0, "b": 6000.0, "c": 3000.0}),
+        ("2.0", "json", {"a": 900.0, "c": 800.0}),
+    ):
+        run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": workload}]})
+        build_id = build(store, version)
+        for name in rates:
+            run.contender(name, build_id=build_id, version=version)
+        parts.append(part(store, sliced_race(run, rates, workload=workload)))
+    return edition(*parts)
+
+
 def shares(of: Edition) -> dict[str, float]:
     ranking = of.levels[0].ranking
     assert ranking is not None
@@ -138,18 +165,6 @@ def test_bug_a_server_counted_once_a_run_in_the_choice_of_the_level(store: Store
     assert level.level.connections == 10
 
 
-def build(store: Store, key: str) -> int:
-    return store.add_build(
-        server="c",
-        key=key * 12,
-        built_at="2026-11-20T12:00:00+00:00",
-        elapsed_s=1.0,
-        toolchains={},
-        files={},
-        log="",
-    )
-
-
 def test_an_older_build_still_links_the_parts(store: Store) -> None:
     older, newer = build(store, "x"), build(store, "y")
     parts = []
@@ -215,15 +230,7 @@ def test_a_newer_build_of_a_server_replaces_the_older_one(store: Store) -> None:
 
 def test_bug_a_server_lost_its_cell_where_only_an_older_build_was_raced(store: Store) -> None:
     """A newer build was raced on json alone: on hello, the older one is the newest."""
-    first = new(store)
-    for name in "abc":
-        first.contender(name, build_id=build(store, "x"), version="1.0")
-    on_hello = part(store, sliced_race(first, {"a": 9000, "b": 6000, "c": 3000}))
-    second = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "json"}]})
-    for name in "ac":
-        second.contender(name, build_id=build(store, "y"), version="2.0")
-    on_json = part(store, sliced_race(second, {"a": 900, "c": 800}, workload="json"))
-    joined = edition(on_hello, on_json)
+    joined = rebuilt_edition(store)
     hello, json = joined.levels
     assert shares(joined) == pytest.approx({"a": 1, "b": 0.667, "c": 0.333}, rel=0.02)
     assert hello.older == {"a": "1.0", "c": "1.0"}
@@ -232,7 +239,8 @@ def test_bug_a_server_lost_its_cell_where_only_an_older_build_was_raced(store: S
     page = index_page(joined, [])
     assert page.count('title="an older build, version 1.0"') == 2
     assert "A cell with † is of an older build" in page
-    assert "†" not in index_page(edition(on_json), []).partition("<body>")[2]
+    alone = edition(raced(new(store), {"a": 9000, "b": 6000}))
+    assert "†" not in index_page(alone, []).partition("<body>")[2]
 
 
 def test_the_sentence_at_the_top_says_what_each_workload_separates(store: Store) -> None:
