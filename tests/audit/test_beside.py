@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.audit.beside import Case, agree, between_replays
+from deadheat.audit.beside import Case, between_replays
 from deadheat.audit.placement import SAME_MACHINE, placement_of, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.audit.sections import heading
@@ -64,14 +64,6 @@ def test_takes_the_faster_of_two_contenders_for_a_row() -> None:
     contenders = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
     (level,) = Case(replay(contenders), PUBLISHED).levels
     assert level.lines[0].contender == "fast"
-
-
-def test_agreement_has_an_interval() -> None:
-    perfect = agree([1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, 60])
-    assert perfect is not None
-    assert perfect.tau_b == 1
-    assert perfect.low < 1
-    assert agree([1], [1]) is None
 
 
 def test_two_replays_are_compared_over_the_rows_they_share() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from deadheat.audit.beside import Case
 from deadheat.audit.defects import FAMILIES, aggregate, counting, find_defects, setup
+from deadheat.audit.replay import ReplayedContender
 from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import shipped_figures
 from deadheat.report.model.evidence import Defect
@@ -19,6 +20,15 @@ CLEAN = case(
     [figure("A", 400), figure("B", 200)],
     protocol=protocol(aggregate="mean"),
 )
+
+
+def landshark(*contenders: ReplayedContender) -> Case:
+    """A replay of these, with the figures and the repetitions that were published."""
+    return Case(
+        replay(contenders, protocol=load_protocol(HERE, "landshark-2009")),
+        shipped_figures(HERE, "landshark-2009"),
+        shipped_figures(HERE, "landshark-2009-repetitions"),
+    )
 
 
 def only(defects: Iterator[Defect]) -> Defect:
@@ -79,13 +89,7 @@ def test_detects_unequal_responses() -> None:
 
 def test_detects_exceptions_counted_as_requests() -> None:
     """Jetty 6 at 1000 connections: 1398 requests/s printed, some 360 answered."""
-    raw = shipped_figures(HERE, "landshark-2009-repetitions")
-    made = Case(
-        replay([], protocol=protocol(aggregate="mean")),
-        shipped_figures(HERE, "landshark-2009"),
-        raw,
-    )
-    defect = only(counting.errors_counted(made))
+    defect = only(counting.errors_counted(landshark()))
     assert "Jetty 6" in defect.rows
     assert "then Jetty 6 at 1,000, repetition 3: 1,398 requests/s printed, 360" in defect.found
 
@@ -100,13 +104,7 @@ def test_detects_failures_but_not_read_errors() -> None:
 
 
 def test_detects_the_request_cap_of_ab() -> None:
-    landshark = load_protocol(HERE, "landshark-2009")
-    made = Case(
-        replay([contender("Tornado", [6000.0])], protocol=landshark),
-        shipped_figures(HERE, "landshark-2009"),
-        shipped_figures(HERE, "landshark-2009-repetitions"),
-    )
-    defect = only(counting.request_cap(made))
+    defect = only(counting.request_cap(landshark(contender("Tornado", [6000.0]))))
     assert defect.rows == ("Fapws", "Tornado")
     assert "10 repetitions of Fapws" in defect.found
     assert "within 10 s: Tornado" in defect.found
@@ -131,14 +129,9 @@ def test_detects_a_single_published_repetition() -> None:
 
 def test_distinguishes_a_dropped_trial_from_a_misprint() -> None:
     """modwsgi at 20,000 lacks its slowest of four; PHP 5 at 10,000 has a wrong digit."""
-    made = Case(
-        replay([], protocol=load_protocol(HERE, "landshark-2009")),
-        shipped_figures(HERE, "landshark-2009"),
-        shipped_figures(HERE, "landshark-2009-repetitions"),
-    )
     defects = {
         (defect.code, defect.rows[0], defect.connections[0]): defect
-        for defect in aggregate.wrong_mean(made)
+        for defect in aggregate.wrong_mean(landshark())
     }
     dropped = defects["dropped_trial", "modwsgi", 20_000]
     assert "leaves out repetition 3 of 4" in dropped.changes
@@ -183,13 +176,8 @@ def test_a_saturated_server_is_not_limited_by_the_client() -> None:
 
 
 def test_detects_unequal_restarts_and_unlisted_rows() -> None:
-    made = Case(
-        replay([], protocol=load_protocol(HERE, "landshark-2009")),
-        shipped_figures(HERE, "landshark-2009"),
-        shipped_figures(HERE, "landshark-2009-repetitions"),
-    )
-    assert only(setup.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
-    assert only(setup.missing_rows(made)).rows == ("WEBrick",)
+    assert only(setup.restarts(landshark())).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
+    assert only(setup.missing_rows(landshark())).rows == ("WEBrick",)
 
 
 def test_every_defect_has_evidence_and_effect() -> None:

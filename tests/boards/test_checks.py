@@ -27,13 +27,6 @@ def found(check: Check, board: LiveBoard) -> BoardFinding:
     return finding
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_finds_nothing_on_clean_boards(check: Check) -> None:
-    """Noise alone: at most 5 % of boards may show a sign."""
-    boards = [*clean_boards()]
-    assert sum(found(check, board).fires for board in boards) <= 0.05 * BOARDS
-
-
 def clean_boards() -> Iterator[LiveBoard]:
     """Small and large ones, and every third with heavy tails."""
     for seed in range(BOARDS):
@@ -66,17 +59,12 @@ FAULTS: tuple[tuple[Check, dict[str, object]], ...] = (
 
 
 @pytest.mark.parametrize(("check", "fault"), FAULTS)
-def test_finds_the_rows_with_a_fault_and_no_others(check: Check, fault: dict[str, object]) -> None:
+def test_one_check_finds_the_rows_with_a_fault(check: Check, fault: dict[str, object]) -> None:
     board = Made(spread_rates(), editions=1).board(only(FEW, **fault))
     finding = found(check, board)
     assert finding.fires
     assert {row["entry"] for row in finding.rows} == {*FEW}
     assert finding.found == len(FEW)
-
-
-@pytest.mark.parametrize(("check", "fault"), FAULTS)
-def test_a_fault_is_no_sign_for_another_check(check: Check, fault: dict[str, object]) -> None:
-    board = Made(spread_rates(), editions=1).board(only(FEW, **fault))
     others = [other for other in CHECKS if other is not check]
     also = {other.__name__ for other in others if found(other, board).fires}
     # Latencies that cannot be right break Little's law and the order of percentiles alike.

@@ -87,13 +87,9 @@ def test_a_first_sentence_is_short_and_has_few_figures() -> None:
         assert len(re.findall(r"\d[\d,.]*", re.sub(r"\(.*\)", "", line))) <= 4, line
 
 
-def test_every_check_has_words_and_every_word_a_check() -> None:
+def test_every_check_has_words() -> None:
     codes = {finding.code for finding in made_readings().findings}
     assert codes <= {*CHECKS, "composite", "beside"}
-    for text in CHECKS.values():
-        assert text.looks.endswith(".")
-        assert text.means.endswith(".")
-        assert text.fix.endswith(".")
 
 
 def test_a_board_of_one_edition_says_that_its_noise_is_unknown(tmp_path: Path) -> None:

@@ -119,18 +119,13 @@ def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.Monke
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
-def made_here(store_path: Path, run_id: str) -> PackedDocument:
-    """In this process, which is faster than in one of its own."""
-    return PackedDocument(packed_document(store_path, run_id), 1.0)
-
-
 def test_a_running_run_is_not_read_again_at_each_fetch(run: MadeRun) -> None:
     """Each fetch made the document of a running run again, on the machine that was measuring."""
     made: list[str] = []
 
     def make(store_path: Path, run_id: str) -> PackedDocument:
         made.append(run_id)
-        return made_here(store_path, run_id)
+        return PackedDocument(packed_document(store_path, run_id), 1.0)  # faster than a process
 
     ticks = iter(range(100))
     now_s = [0.0]
@@ -194,17 +189,6 @@ def test_a_document_that_takes_too_long_is_given_up(
     monkeypatch.setattr(document, "DEADLINE_S", 0.001)
     with pytest.raises(DeadheatError, match="could not be made: it took longer than"):
         document_of(run.store.path, run.run_id)
-
-
-def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:
-    documents = live.Documents(made_here, lambda: 0.0)  # they take no time: there is no rest
-    second = MadeRun(run.store)
-    second.contender("alpha")
-    before = documents.of(run.store, second.run_id)
-    second.trial("alpha", 5.0)
-    assert documents.of(run.store, second.run_id) != before
-    ended = documents.of(run.store, run.run_id)
-    assert documents.of(run.store, run.run_id) is ended
 
 
 def test_a_timeline_has_the_valid_trials_of_every_run(client: TestClient, run: MadeRun) -> None:

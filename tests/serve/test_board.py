@@ -47,12 +47,18 @@ def board_of(run: MadeRun, *arguments: str) -> Result:
     return CliRunner().invoke(cli, words)
 
 
+def written(run: MadeRun, *arguments: str) -> Path:
+    """The folder of a board beside the store of `run`."""
+    folder = run.store.path.parent / "board"
+    done = board_of(run, *arguments, "-o", str(folder))
+    assert done.exit_code == 0, done.output
+    return folder
+
+
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That of `two_runs`, which several tests read."""
-    folder = tmp_path_factory.mktemp("board")
-    assert board_of(two_runs(folder), "-o", str(folder / "board")).exit_code == 0
-    return folder / "board"
+    return written(two_runs(tmp_path_factory.mktemp("board")))
 
 
 class Links(HTMLParser):
@@ -114,10 +120,9 @@ def test_a_comparison_shows_every_run_of_both(board: Path) -> None:
     assert title[1] == card[1]
 
 
-def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Path) -> None:
+def test_previews_have_a_picture_only_with_an_address(run: MadeRun) -> None:
     pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
-    folder = tmp_path / "board"
-    assert board_of(run, "-o", str(folder)).exit_code == 0
+    folder = written(run)
     page = folder / comparison_file("alpha", "beta")
     assert 'property="og:title" content="alpha is ' in page.read_text(encoding="utf-8")
     assert "og:image" not in page.read_text(encoding="utf-8")
@@ -125,24 +130,16 @@ def test_previews_have_a_picture_only_with_an_address(run: MadeRun, tmp_path: Pa
     done = board_of(run, "-o", str(folder), "--url", "https://example.org/results/")
     if "no font" in done.output:
         pytest.skip("this machine has no font to write with")
-    address = "https://example.org/results/comparisons/alpha--beta.png"
-    assert f'property="og:image" content="{address}"' in page.read_text(encoding="utf-8")
-    assert page.with_suffix(".png").read_bytes().startswith(PNG)
-    index = folder / "index.html"
-    address = "https://example.org/results/index.png"
-    assert f'property="og:image" content="{address}"' in index.read_text(encoding="utf-8")
-    assert index.with_suffix(".png").read_bytes().startswith(PNG)
-    of_run = folder / "runs" / f"{run.run_id}.html"
-    address = f"https://example.org/results/runs/{run.run_id}.png"
-    assert f'property="og:image" content="{address}"' in of_run.read_text(encoding="utf-8")
-    assert of_run.with_suffix(".png").read_bytes().startswith(PNG)
+    for name in ("comparisons/alpha--beta", "index", f"runs/{run.run_id}"):
+        page, address = folder / f"{name}.html", f"https://example.org/results/{name}.png"
+        assert f'property="og:image" content="{address}"' in page.read_text(encoding="utf-8")
+        assert page.with_suffix(".png").read_bytes().startswith(PNG)
 
 
-def test_a_new_board_replaces_the_old_one_in_a_folder(run: MadeRun, tmp_path: Path) -> None:
-    folder = tmp_path / "board"
-    board_of(run, "-o", str(folder))
+def test_a_new_board_replaces_the_old_one_in_a_folder(run: MadeRun) -> None:
+    folder = written(run)
     second = next(path.stem for path in (folder / "runs").iterdir() if path.stem != run.run_id)
-    assert board_of(run, second, "-o", str(folder)).exit_code == 0
+    assert written(run, second) == folder
     assert [path.stem for path in (folder / "runs").iterdir()] == [second]
 
 
@@ -172,10 +169,9 @@ def test_rejects_a_folder_with_other_files(run: MadeRun, tmp_path: Path) -> None
 
 
 def test_takes_bundles_and_stored_runs_together(run: MadeRun, tmp_path: Path) -> None:
-    bundle, folder = tmp_path / "first.deadheat", tmp_path / "board"
+    bundle = tmp_path / "first.deadheat"
     export_run(run.store, run.run_id, bundle)
-    done = board_of(run, str(bundle), run.run_id, "-o", str(folder))
-    assert done.exit_code == 0, done.output
+    folder = written(run, str(bundle), run.run_id)
     assert [path.stem for path in (folder / "runs").iterdir()] == [run.run_id]
 
 
@@ -192,9 +188,7 @@ def test_a_run_of_several_workloads_keeps_their_rates_apart(tmp_path: Path) -> N
     run.race({"alpha": 9000, "beta": 3000}, workload="hello")
     run.race({"alpha": 2000, "beta": 3000}, workload="route")
     run.end()
-    folder = tmp_path / "board"
-    assert board_of(run, "-o", str(folder)).exit_code == 0
-    page = (folder / comparison_file("alpha", "beta")).read_text("utf-8")
+    page = (written(run) / comparison_file("alpha", "beta")).read_text("utf-8")
     assert "route, 100" in page
     assert page.index("alpha is") < page.index("beta is"), "hello first"
 
@@ -206,9 +200,7 @@ def test_only_neighbors_and_servers_of_one_language_have_a_page_together(tmp_pat
         run.contender(name, manifest={"language": language, "framework": name, "kind": "micro"})
     run.race({"a": 9000, "b": 6000, "c": 4000, "d": 2000})
     run.end()
-    folder = tmp_path / "board"
-    assert board_of(run, "-o", str(folder)).exit_code == 0
-    pages = {path.stem for path in (folder / "comparisons").iterdir()}
+    pages = {path.stem for path in (written(run) / "comparisons").iterdir()}
     assert pages == {"a--b", "b--c", "c--d", "a--c"}
 
 
@@ -240,9 +232,7 @@ def test_a_server_page_has_its_start_line_its_output_and_how_to_repeat_it(tmp_pa
     run.contender("other")
     run.race({"go-gin": 9000, "other": 3000}, stdout="printed by the generator")
     run.end()
-    folder = tmp_path / "board"
-    assert board_of(run, "-o", str(folder)).exit_code == 0
-    page = (folder / "servers" / "go-gin.html").read_text("utf-8")
+    page = (written(run) / "servers" / "go-gin.html").read_text("utf-8")
     assert "printed by the generator" in page
     assert "deadheat run go-gin" in page
     assert "go build" in page
@@ -256,9 +246,7 @@ def test_bug_two_levels_of_a_workload_had_the_same_id(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
     run.end()
-    folder = tmp_path / "board"
-    assert board_of(run, "-o", str(folder)).exit_code == 0
-    page = (folder / "servers" / "alpha.html").read_text("utf-8")
+    page = (written(run) / "servers" / "alpha.html").read_text("utf-8")
     assert page.count("100 connections</h2>") == page.count("10 connections</h2>") == 1
     assert page.count('id="w-hello"') == 1
 
@@ -268,10 +256,7 @@ def test_an_older_edition_gives_changes(tmp_path: Path) -> None:
     sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
     new = MadeRun(old.store, protocol=SLICED)
     sliced_race(new, {"a": 9000, "b": 6000, "c": 8000})
-    folder = tmp_path / "board"
-    words = (new.run_id, "--before", old.run_id, "-o", str(folder))
-    assert board_of(old, *words).exit_code == 0
-    data = data_of(folder)
+    data = data_of(written(old, new.run_id, "--before", old.run_id))
     changes = dict(zip((s[0] for s in data["servers"]), data["before"][0][1][0], strict=True))
     assert changes["c"][1] > 1.5, "it doubled"
     assert changes["a"][0] < 1, "beside the others, which became faster"
@@ -288,7 +273,5 @@ def test_bug_an_older_edition_of_runs_of_the_board_was_left_out(tmp_path: Path) 
     old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
     sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
     sliced_race(MadeRun(old.store, protocol=SLICED), {"a": 9000, "b": 6000, "c": 8000})
-    folder = tmp_path / "board"
-    assert board_of(old, "--before", old.run_id, "-o", str(folder)).exit_code == 0
-    ((_, (changes,)),) = data_of(folder)["before"]
+    ((_, (changes,)),) = data_of(written(old, "--before", old.run_id))["before"]
     assert len(changes) == 3
