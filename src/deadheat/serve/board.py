@@ -273,11 +273,12 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
         *(NumberCell(f"{one_line(name, 30)}\nreq/s, p99 ms") for name in names),
         "machine",
     )
+    links = " and of ".join(server_link(name, ROOT) for name in names)
     parts = [
         paragraph(newest.detail, "lead"),
         Html(f'<div class="card">{card}</div>'),
         table("Every run with both, the newest first", header, [_row(m, names) for m in meetings]),
-        paragraph(_links(names)),
+        paragraph(Html(f"All runs of {links}.")),
     ]
     preview = preview_tags(newest.headline, newest.detail, image)
     return static_page(newest.headline, parts, ROOT, preview)
@@ -298,7 +299,3 @@ def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
         *(NumberCell(figures[name]) for name in names),
         run.machine,
     )
-
-
-def _links(names: Sequence[str]) -> Html:
-    return Html("All runs of " + " and of ".join(server_link(name, ROOT) for name in names) + ".")
