@@ -18,10 +18,6 @@ def reads(content: Any) -> bool:
     return isinstance(first, dict) and {"framework", "rps", "avg_latency"} <= first.keys()
 
 
-def profile_of(stem: str) -> str:
-    return stem.removeprefix(f"{BOARD}-")
-
-
 def family_of(profile: str) -> str:
     """The test of a profile: `baseline` of `baseline-4096`."""
     match = _AT.fullmatch(profile)
@@ -34,7 +30,7 @@ def depth_of(profile: str) -> int:
 
 
 def read(content: Value, stem: str, edition: str) -> Iterator[Measurement]:
-    profile = profile_of(stem)
+    profile = stem.removeprefix(f"{BOARD}-")
     for row in content.items():
         depth = row.key("pipeline").count_if_any() or 1
         statuses = [row.key(f"status_{kind}xx").count_if_any() for kind in (2, 3, 4, 5)]

@@ -90,11 +90,9 @@ class Value:
         if not isinstance(self.content, str) or not self.content.strip():
             return self.number_if_any()
         match = _AMOUNT.fullmatch(self.content)
-        if match is None:
-            if self.number_if_any() is None:
-                return None
-            raise self.unlike("a duration such as 1.23ms")
-        if match[2] and match[2] not in _SECONDS:
+        if match is None and self.number_if_any() is None:
+            return None
+        if match is None or (match[2] and match[2] not in _SECONDS):
             raise self.unlike("a duration such as 1.23ms")
         amount_s = float(match[1]) * _SECONDS.get(match[2], 1.0)
         if amount_s > NUMBER_MAX:
