@@ -16,6 +16,7 @@ from deadheat.report.model.load import load_view_of
 from deadheat.serve.board import badge
 from deadheat.serve.heatmap import index_page
 from deadheat.serve.top_picture import draw_top
+from deadheat.stats.ranking.ranks import Ranking
 from deadheat.store import Store, read_run
 from tests.report.made import SETTLE, MadeRun, made_run
 from tests.report.sliced import SLICED, sliced_race
@@ -59,7 +60,7 @@ def rebuilt_edition(store: Store) -> Edition:
         ("1.0", "hello", {"a": 9000.0, "b": 6000.0, "c": 3000.0}),
         ("2.0", "json", {"a": 900.0, "c": 800.0}),
     ):
-        run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": workload}]})
+        run = new(store, workload)
         build_id = build(store, version)
         for name in rates:
             run.contender(name, build_id=build_id, version=version)
@@ -67,10 +68,22 @@ def rebuilt_edition(store: Store) -> Edition:
     return edition(*parts)
 
 
-def shares(of: Edition) -> dict[str, float]:
-    ranking = of.levels[0].ranking
+def ranking_of(joined: Edition) -> Ranking:
+    """That of the first level."""
+    ranking = joined.levels[0].ranking
     assert ranking is not None
-    return {row.name: row.ratio_to_leader.ratio for row in ranking.rows}
+    return ranking
+
+
+def variance_of(joined: Edition, first: str, second: str) -> float:
+    """That of the log ratio of two servers on the first level."""
+    level = joined.levels[0]
+    assert level.estimate is not None
+    return float(level.estimate.variance[level.names.index(first), level.names.index(second)])
+
+
+def shares(joined: Edition) -> dict[str, float]:
+    return {row.name: row.ratio_to_leader.ratio for row in ranking_of(joined).rows}
 
 
 @pytest.fixture
@@ -78,8 +91,8 @@ def store(tmp_path: Path) -> Store:
     return made_run(tmp_path / "runs.sqlite", protocol=SLICED).store
 
 
-def new(store: Store) -> MadeRun:
-    return MadeRun(store, protocol=SLICED)
+def new(store: Store, *workloads: str) -> MadeRun:
+    return MadeRun(store, protocol={**SLICED, "workloads": [{"name": name} for name in workloads]})
 
 
 def test_parts_are_linked_by_the_server_that_they_share(store: Store) -> None:
@@ -93,10 +106,7 @@ def test_parts_are_linked_by_the_server_that_they_share(store: Store) -> None:
 def test_the_interval_across_parts_contains_the_link(store: Store) -> None:
     first = raced(new(store), {"a": 9000, "b": 6000})
     joined = edition(first, raced(new(store), {"c": 6000, "d": 2000}))
-    level = joined.levels[0]
-    assert level.estimate is not None
-    a, b, c = (level.names.index(name) for name in "abc")
-    assert level.estimate.variance[a, c] > level.estimate.variance[a, b]
+    assert variance_of(joined, "a", "c") > variance_of(joined, "a", "b")
 
 
 def test_a_part_without_a_link_is_shown_and_not_ranked(store: Store) -> None:
@@ -126,11 +136,9 @@ def test_bug_a_board_without_some_servers_spent_the_error_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [raced(new(store), {"a": 9000, name: 6000}) for name in "bc"]
-    whole = edition(*parts).levels[0].ranking
+    whole = ranking_of(edition(*parts))
     monkeypatch.setattr(edition_module, "without_interval", lambda _: frozenset({"c"}))
-    others = edition(*parts).levels[0].ranking
-    assert whole is not None
-    assert others is not None
+    others = ranking_of(edition(*parts))
     assert (len(whole.rows), len(others.rows)) == (4, 3)
     assert others.level.alpha == pytest.approx(whole.level.alpha)
 
@@ -182,18 +190,12 @@ def test_an_older_build_still_links_the_parts(store: Store) -> None:
 
 
 def test_all_runs_of_one_build_count_and_each_rerun_is_a_look(store: Store) -> None:
-    once = edition(*(raced(new(store), {"a": 9000, name: 6000}) for name in "bc"))
-    runs = [raced(new(store), {"a": 9000, name: 6000}) for name in "bcbc"]
-    again = edition(*runs)
-    variances, spent = [], []
-    for each in (once, again):
-        (level,) = each.levels
-        assert level.estimate is not None
-        assert level.ranking is not None
-        a, b = level.names.index("a"), level.names.index("b")
-        variances.append(level.estimate.variance[a, b])
-        spent.append(level.ranking.level.share)
-    assert variances[1] < 0.8 * variances[0]
+    once, again = (
+        edition(*(raced(new(store), {"a": 9000, name: 6000}) for name in names))
+        for names in ("bc", "bcbc")
+    )
+    assert variance_of(again, "a", "b") < 0.8 * variance_of(once, "a", "b")
+    spent = [ranking_of(each).level.share for each in (once, again)]
     assert spent[0] == pytest.approx(9 * spent[1]), "two reruns: the third look"
 
 
@@ -206,9 +208,8 @@ def test_bug_an_extension_of_a_run_was_no_look_at_the_edition(store: Store) -> N
         run = new(store)
         sliced_race(run, {"a": 9000, "b": 6000, SHARED: 3000})
         run.end(resumed=resumed)
-        (level,) = edition(part(store, run.run_id), raced(new(store), {"c": 4500})).levels
-        assert level.ranking is not None
-        spent.append(level.ranking.level.share)
+        joined = edition(part(store, run.run_id), raced(new(store), {"c": 4500}))
+        spent.append(ranking_of(joined).level.share)
     assert spent[0] == pytest.approx(9 * spent[1]), "the third look"
 
 
@@ -245,7 +246,7 @@ def test_bug_a_server_lost_its_cell_where_only_an_older_build_was_raced(store: S
 
 def test_the_sentence_at_the_top_says_what_each_workload_separates(store: Store) -> None:
     names = ("hello", "json")
-    run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": name} for name in names]})
+    run = new(store, *names)
     rates = {"a": 9000, "b": 6000, "c": 3000}
     sliced_race(run, rates, apart=0.01)
     joined = edition(part(store, sliced_race(run, rates, apart=0.05, workload="json")))
@@ -263,7 +264,7 @@ def test_bug_runs_of_hello_alone_were_not_joined_with_those_of_several_workloads
 ) -> None:
     """A protocol names hello only beside other workloads; its request is the same."""
     alone = raced(new(store), {"a": 9000, "b": 6000})
-    beside = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "hello"}, {"name": "json"}]})
+    beside = new(store, "hello", "json")
     rates = {"c": 4500, SHARED: 3000}
     sliced_race(beside, rates)
     joined = edition(alone, part(store, sliced_race(beside, rates, workload="json")))
@@ -333,7 +334,7 @@ def test_the_picture_for_link_previews_has_the_top_of_the_board(store: Store) ->
 
 
 def test_the_picture_of_several_workloads_has_a_cell_for_each(store: Store) -> None:
-    run = MadeRun(store, protocol={**SLICED, "workloads": [{"name": "hello"}, {"name": "json"}]})
+    run = new(store, "hello", "json")
     sliced_race(run, {"a": 9000, "b": 6000, "c": 3000})
     joined = edition(part(store, sliced_race(run, {"b": 800, "a": 400}, workload="json")))
     picture = draw_top(joined)
