@@ -109,15 +109,35 @@ def test_pages_load_nothing_and_foreign_names_are_text_in_them(board: Path) -> N
     }
 
 
+def title_of(page: str) -> str:
+    return str(re.findall("<h1[^>]*>([^<]*)</h1>", page)[0])
+
+
+def picture_of(page: str) -> str:
+    """The title of its picture."""
+    return str(re.findall("<svg.*?<title>([^<;]*)", page, re.S)[0])
+
+
 def test_a_comparison_shows_every_run_of_both(board: Path) -> None:
     page = (board / comparison_file("beta", "alpha")).read_text(encoding="utf-8")
     assert page.count("faster than beta [") >= 3  # two levels, and one in the second run
     assert page.count('<a href="../runs/') == 3
-    title = re.search("<h1[^>]*>([^<]*)</h1>", page)
-    card = re.search("<svg.*?<title>([^<;]*)", page, re.S)
-    assert title is not None
-    assert card is not None
-    assert title[1] == card[1]
+    assert title_of(page) == picture_of(page)
+
+
+def test_bug_the_picture_of_a_pair_was_of_another_workload_than_its_title(tmp_path: Path) -> None:
+    """In a run without hello, where the two are no neighbors at the main level."""
+    names = ("route", "page", "echo")
+    workloads = [{"name": name} for name in names]
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "workloads": workloads})
+    for name in "abc":
+        run.contender(name, manifest={"language": name, "framework": name, "kind": "micro"})
+    for workload, order in zip(names, ("abc", "acb", "cab"), strict=True):
+        run.race(dict(zip(order, (9000, 6000, 3000), strict=True)), workload=workload)
+    run.end()
+    page = (written(run) / comparison_file("a", "c")).read_text("utf-8")
+    assert title_of(page).startswith("c is")
+    assert picture_of(page) == title_of(page)
 
 
 def test_previews_have_a_picture_only_with_an_address(run: MadeRun) -> None:

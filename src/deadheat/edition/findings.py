@@ -201,13 +201,22 @@ class Meeting:
 MetLevel = tuple[RunView, LevelAnalysis, list[Versus]]
 
 
-def met_levels(view: RunView) -> list[MetLevel]:
-    """Every level of a run with the view of its workload, and the pairs that have a page."""
-    return [
+def met_levels(view: RunView, main: Level | None) -> list[MetLevel]:
+    """Every level of a run with the view of its workload, and the pairs that have a page.
+
+    The main level is the first: a card shows it.
+    """
+
+    def order(met: MetLevel) -> tuple[bool, bool, Level]:
+        at = Level(met[0].workload, met[1].connections)
+        return at != main, at.workload != HELLO, at
+
+    levels = [
         (each, level, _pairs_of(level))
         for each in view.by_workload
         for level in analyze(each).levels
     ]
+    return sorted(levels, key=order)
 
 
 def _pairs_of(level: LevelAnalysis) -> list[Versus]:
@@ -227,8 +236,8 @@ def _pairs_of(level: LevelAnalysis) -> list[Versus]:
 
 
 def meetings_of(run: PartRun, levels: Sequence[MetLevel]) -> list[Meeting]:
-    """Those of a run, the main level first: a card shows it."""
-    meetings = [
+    """Those of a run, in the order of its levels."""
+    return [
         Meeting(
             run=run,
             level=Level(view.workload, pair.connections),
@@ -244,6 +253,3 @@ def meetings_of(run: PartRun, levels: Sequence[MetLevel]) -> list[Meeting]:
         for view, _, pairs in levels
         for pair in pairs
     ]
-    return sorted(
-        meetings, key=lambda met: (met.level != run.main, met.level.workload != HELLO, met.level)
-    )

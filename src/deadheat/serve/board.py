@@ -39,7 +39,6 @@ from deadheat.serve.markup import (
 from deadheat.serve.servers import Bootstrap, server_page
 from deadheat.serve.top_picture import draw_top
 from deadheat.store import Store, read_run
-from deadheat.workload import Level
 
 LISTS = (".deadheat-board", ".deadheat-site")  # the files of the last board in this folder
 RUN_NAVIGATION = (
@@ -97,29 +96,19 @@ class BoardFolder:
             return
         stored = read_run(store, run_id)
         view = with_defects(store, load_view_of(stored, whole=True))
-        part, analysis, levels = part_of(view, stored.contenders), analyze(view), met_levels(view)
+        part, analysis = part_of(view, stored.contenders), analyze(view)
         run = part.run
+        levels = met_levels(view, run.main)
         of_edition.append(part)
         self.raced[run_id] = part, meetings_of(run, levels)
         image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
         self._write(run_file(run_id), _run_page(view, analysis, run, image))
         # The card of a pair is that of its first meeting in `finish`: drawing all takes long.
-        levels.sort(
-            key=lambda met: (
-                Level(met[0].workload, met[1].connections) != run.main,
-                met[0].workload != view.workload,
-                met[1].connections,
-            )
-        )
-        drawn: set[Pair] = set()
         for each, _, pairs in levels:
             for pair in pairs:
                 names = _pair((pair.first.contender.name, pair.second.contender.name))
-                known, _ = self.cards.get(names, (run, ""))
-                if names in drawn or (known is not run and known.started_at >= run.started_at):
-                    continue
-                drawn.add(names)
-                self.cards[names] = (run, draw_versus(each, pair))
+                if names not in self.cards or self.cards[names][0].started_at < run.started_at:
+                    self.cards[names] = (run, draw_versus(each, pair))
 
     def finish(self) -> Edition:
         """Write the other pages, and the list of all files; returns the newest edition.
