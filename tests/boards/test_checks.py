@@ -72,9 +72,9 @@ def test_one_check_finds_the_rows_with_a_fault(check: Check, fault: dict[str, ob
 
 
 def test_says_which_of_rate_and_latency_cannot_be() -> None:
-    high, low = Made(spread_rates()), Made(spread_rates())
-    over = found(load.little, high.board(only(FEW, mean_s=lambda row: 2 * row.mean_s)))
-    under = found(load.little, low.board(only(FEW, mean_s=lambda row: row.mean_s / 2)))
+    made = Made(spread_rates())
+    over = found(load.little, made.board(only(FEW, mean_s=lambda row: 2 * row.mean_s)))
+    under = found(load.little, made.board(only(FEW, mean_s=lambda row: row.mean_s / 2)))
     assert (over.values["more_than_connections"], over.values["fewer_than_connections"]) == (2, 0)
     assert (under.values["more_than_connections"], under.values["fewer_than_connections"]) == (0, 2)
     assert over.rows[0]["cannot_be"] == "rate or latency is wrong"
@@ -96,16 +96,9 @@ def test_several_requests_on_each_connection_are_no_fault() -> None:
     assert finding.number("each") == pytest.approx(100, rel=0.01)
 
 
-def test_the_median_latency_may_be_far_below_the_mean() -> None:
-    def skewed(row: Measurement) -> Measurement:
-        return replace(row, mean_s=None, p50_s=0.7 * CONNECTIONS / row.rate_per_s)
-
-    assert not found(load.little, Made(spread_rates()).board(skewed)).fires
-
-
-def test_a_median_above_twice_the_mean_is_impossible() -> None:
+def test_the_median_latency_may_be_far_below_the_mean_but_not_above_twice_the_mean() -> None:
     def slow(row: Measurement) -> Measurement:
-        factor = 2.2 if row.entry in FEW else 0.9
+        factor = 2.2 if row.entry in FEW else 0.7
         return replace(row, mean_s=None, p50_s=factor * CONNECTIONS / row.rate_per_s)
 
     finding = found(load.little, Made(spread_rates()).board(slow))

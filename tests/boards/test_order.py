@@ -68,19 +68,18 @@ def test_figures_that_are_carried_over_are_no_repeats() -> None:
     assert the(board, "editions").values["carried"] == len(first) - 1
 
 
-def test_an_entry_with_changed_source_is_no_repeat() -> None:
-    board = Made(spread_rates()).board(only(["entry-05"], source=lambda row: row.edition))
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"source": lambda row: row.edition},
+        {"cpus_used": lambda row: (1.5 if row.edition == "2026-01-01" else 1) * CPUS},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_a_measurement_with_another_source_or_cpus_is_no_repeat(other: dict[str, object]) -> None:
+    board = Made(spread_rates()).board(only(["entry-05"], **other))
     entries = {repeat.entry for repeat in repeats_of(board)[PROFILE]}
     assert len(entries) == 59
-    assert "entry-05" not in entries
-
-
-def test_a_measurement_with_other_cpus_is_no_repeat() -> None:
-    def unbound(row: Measurement) -> Measurement:
-        early = row.entry == "entry-05" and row.edition == "2026-01-01"
-        return replace(row, cpus_used=1.5 * CPUS) if early else row
-
-    entries = {repeat.entry for repeat in repeats_of(Made(spread_rates()).board(unbound))[PROFILE]}
     assert "entry-05" not in entries
 
 

@@ -69,11 +69,8 @@ def names_left(*stored: RacedContender) -> list[tuple[str, ...]]:
     return [part.names for part in parts_of(RACERS, done, ("a", "b"), 1)]
 
 
-def test_each_part_has_the_shared_servers() -> None:
+def test_only_what_no_run_has_is_left_beside_the_shared_servers() -> None:
     assert names_left() == [("a", "b", "c"), ("a", "b", "d")]
-
-
-def test_only_what_no_run_has_is_left() -> None:
     assert names_left(raced("a"), raced("b"), raced("c")) == [("a", "b", "d")]
     assert names_left(*map(raced, NAMES)) == []
 

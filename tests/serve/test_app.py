@@ -327,14 +327,11 @@ def positions(drawn: str) -> list[float]:
     return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
 
 
-def test_a_single_run_is_in_the_middle() -> None:
-    drawn = chart("rates", marks(1))
-    assert positions(drawn) == [(LEFT + WIDTH - RIGHT) / 2]
+@pytest.mark.parametrize("places", [[(LEFT + WIDTH - RIGHT) / 2], [LEFT, WIDTH - RIGHT]])
+def test_a_single_run_is_in_the_middle_and_two_are_at_the_ends(places: list[float]) -> None:
+    drawn = chart("rates", marks(len(places)))
+    assert positions(drawn) == places
     assert labels(drawn).count("2026-01-01") == 1
-
-
-def test_two_runs_are_at_the_ends() -> None:
-    assert positions(chart("rates", marks(2))) == [LEFT, WIDTH - RIGHT]
 
 
 def test_many_runs_have_few_dates_and_each_version_once() -> None:

@@ -262,20 +262,24 @@ def test_a_server_page_has_its_start_line_its_output_and_how_to_repeat_it(tmp_pa
     assert html.escape(shown) in page
 
 
-def test_bug_two_levels_of_a_workload_had_the_same_id(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
-    run.end()
-    page = (written(run) / "servers" / "alpha.html").read_text("utf-8")
+def test_bug_two_levels_of_a_workload_had_the_same_id(board: Path) -> None:
+    page = (board / "servers" / "alpha.html").read_text("utf-8")
     assert page.count("100 connections</h2>") == page.count("10 connections</h2>") == 1
     assert page.count('id="w-hello"') == 1
 
 
-def test_an_older_edition_gives_changes(tmp_path: Path) -> None:
+@pytest.fixture
+def old_and_new(tmp_path: Path) -> tuple[MadeRun, MadeRun]:
+    """The rate of c doubled."""
     old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
     sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
     new = MadeRun(old.store, protocol=SLICED)
     sliced_race(new, {"a": 9000, "b": 6000, "c": 8000})
+    return old, new
+
+
+def test_an_older_edition_gives_changes(old_and_new: tuple[MadeRun, MadeRun]) -> None:
+    old, new = old_and_new
     data = data_of(written(old, new.run_id, "--before", old.run_id))
     changes = dict(zip((s[0] for s in data["servers"]), data["before"][0][1][0], strict=True))
     assert changes["c"][1] > 1.5, "it doubled"
@@ -288,10 +292,10 @@ def data_of(folder: Path) -> Any:
     return json.loads(page.split('id="data">')[1].split("</script>")[0])
 
 
-def test_bug_an_older_edition_of_runs_of_the_board_was_left_out(tmp_path: Path) -> None:
+def test_bug_an_older_edition_of_runs_of_the_board_was_left_out(
+    old_and_new: tuple[MadeRun, MadeRun],
+) -> None:
     """Without RUNS, a board is of all runs, and those of `--before` are among them."""
-    old = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
-    sliced_race(old, {"a": 9000, "b": 6000, "c": 4000})
-    sliced_race(MadeRun(old.store, protocol=SLICED), {"a": 9000, "b": 6000, "c": 8000})
+    old, _ = old_and_new
     ((_, (changes,)),) = data_of(written(old, "--before", old.run_id))["before"]
     assert len(changes) == 3
