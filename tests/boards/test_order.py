@@ -144,7 +144,7 @@ def test_nothing_survives_on_a_board_of_copies_and_all_of_a_clear_order() -> Non
 def test_places_contain_the_published_one() -> None:
     board = Made(spread_rates()).board()
     placed = order.places(board.tables[0], noise_of(board).needed)
-    assert all(low <= place <= high for place, (low, high) in enumerate(placed, 1))
+    assert all(entry.first <= place <= entry.last for place, entry in enumerate(placed, 1))
 
 
 def test_editions_show_what_moved_and_whether_its_source_changed() -> None:

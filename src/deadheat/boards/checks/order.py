@@ -22,7 +22,7 @@ PICTURED = 50
 COMMON_MIN = 10  # entries that two editions need in common
 
 
-def places(table: Table, needed: float) -> list[tuple[int, int]]:
+def places(table: Table, needed: float) -> list[PlacedEntry]:
     """For each rated row, the first and the last place that the noise allows.
 
     One place behind each entry that is faster by more than `needed`, a log; and so from below.
@@ -30,7 +30,15 @@ def places(table: Table, needed: float) -> list[tuple[int, int]]:
     logs = np.log([row.rate_per_s for row in table.rated])
     faster = (logs[None, :] - logs[:, None] > needed).sum(axis=1)
     slower = (logs[:, None] - logs[None, :] > needed).sum(axis=1)
-    return list(zip((1 + faster).tolist(), (len(logs) - slower).tolist(), strict=True))
+    return [
+        PlacedEntry(
+            entry=row.entry,
+            rate_per_s=rounded(row.rate_per_s),
+            first=1 + int(above),
+            last=len(logs) - int(below),
+        )
+        for row, above, below in zip(table.rated, faster, slower, strict=True)
+    ]
 
 
 def survives(table: Table, noise: Noise | None) -> BoardFinding | None:
@@ -43,7 +51,7 @@ def survives(table: Table, noise: Noise | None) -> BoardFinding | None:
     gaps = [math.log(a.rate_per_s / b.rate_per_s) for a, b in pairwise(rows)]
     separated = sum(gap > needed for gap in gaps)
     first = [row for row in rows if math.log(rows[0].rate_per_s / row.rate_per_s) <= needed]
-    widths = [last - place + 1 for place, last in placed]
+    widths = [entry.last - entry.first + 1 for entry in placed]
     return finding_of(
         "survives",
         table,
@@ -59,15 +67,7 @@ def survives(table: Table, noise: Noise | None) -> BoardFinding | None:
             "most_places": max(widths),
             "median_gap": rounded(math.expm1(float(np.median(gaps)))),
         },
-        rows=[
-            {
-                "entry": row.entry,
-                "rate_per_s": rounded(row.rate_per_s),
-                "first": place,
-                "last": last,
-            }
-            for row, (place, last) in list(zip(rows, placed, strict=True))[:ROWS_MAX]
-        ],
+        rows=[entry.model_dump() for entry in placed[:ROWS_MAX]],
     )
 
 
@@ -78,10 +78,7 @@ def picture(table: Table, noise: Noise) -> RankPicture:
         profile=table.profile,
         edition=table.edition,
         entries=len(placed),
-        placed=tuple(
-            PlacedEntry(entry=row.entry, rate_per_s=rounded(row.rate_per_s), first=place, last=last)
-            for row, (place, last) in list(zip(table.rated, placed, strict=True))[:PICTURED]
-        ),
+        placed=tuple(placed[:PICTURED]),
     )
 
 
