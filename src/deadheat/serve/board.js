@@ -23,6 +23,7 @@
   /** @type {Data} */
   const data = JSON.parse(find("data").textContent ?? "");
   const table = /** @type {HTMLTableElement} */ (find("board"));
+  const dialog = /** @type {HTMLDialogElement} */ (find("cell"));
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const heads = [...(table.tHead?.rows[0].cells ?? [])];
@@ -48,14 +49,7 @@
     /** @type {number[]} */
     weights: data.workloads.map(() => 0),
     /** @type {Record<string, string>} */
-    fields: {
-      name: "",
-      language: "",
-      kind: "",
-      versions: "",
-      of: data.workloads[0] ?? "",
-      before: "",
-    },
+    fields: { ...Object.fromEntries(FIELDS.map((key) => [key, ""])), of: data.workloads[0] },
     /** @type {[number, number] | null} */
     open: null,
   });
@@ -359,16 +353,8 @@
     return made;
   }
 
-  /**
-   * @param {string} href
-   * @param {string} words
-   */
-  function anchor(href, words) {
-    const made = document.createElement("a");
-    made.href = href;
-    made.textContent = words;
-    return made;
-  }
+  const anchor = (/** @type {string} */ href, /** @type {string} */ words) =>
+    Object.assign(element("a", words), { href });
 
   /** @param {Neighbor} neighbor */
   function verdict([row, faster, kind, ratio, low, high]) {
@@ -391,7 +377,6 @@
   function open(row, i) {
     const cell = data.cells[i][row];
     const server = data.servers[row];
-    const dialog = /** @type {HTMLDialogElement} */ (find("cell"));
     const heading = element("h2", `${server[0]} on ${data.workloads[i]}`);
     heading.id = "cell-title";
     const parts = [heading];
@@ -424,17 +409,11 @@
       if (older) parts.push(element("p", `It is of ${older}.`));
       if (near.length)
         parts.push(element("ul", ...near.map((each) => element("li", verdict(each)))));
-      if (checks.length) {
-        parts.push(element("p", "Failed checks:"));
-        parts.push(
-          element(
-            "ul",
-            ...checks.map(([code, count, advice]) =>
-              element("li", `${code} in ${count} of ${trials[1]} trials: ${advice}`),
-            ),
-          ),
-        );
-      } else parts.push(element("p", "No check failed."));
+      const failed = checks.map(([code, count, advice]) =>
+        element("li", `${code} in ${count} of ${trials[1]} trials: ${advice}`),
+      );
+      if (failed.length) parts.push(element("p", "Failed checks:"), element("ul", ...failed));
+      else parts.push(element("p", "No check failed."));
       parts.push(element("p", anchor(data.runs[run][1], `The run ${data.runs[run][0]}`)));
     }
     parts.push(element("p", anchor(`${server[5]}#${data.anchors[i]}`, `All about ${server[0]}`)));
@@ -454,6 +433,18 @@
     for (const row of links) for (const link of row) link.tabIndex = -1;
     const link = links[current[0]]?.[current[1]];
     if (link) link.tabIndex = 0;
+  }
+
+  /**
+   * The row and the workload of the cell that an event is of.
+   * @param {Event} event
+   * @returns {[number, number] | null}
+   */
+  function placeOf(event) {
+    const link = /** @type {HTMLElement} */ (event.target).closest("td.heat a");
+    for (const [row, several] of links.entries())
+      for (const [i, each] of several.entries()) if (each === link) return [row, i];
+    return null;
   }
 
   /** @param {KeyboardEvent} event */
@@ -485,23 +476,17 @@
     head.replaceChildren(button);
   }
   body.addEventListener("click", (event) => {
-    const link = /** @type {HTMLElement} */ (event.target).closest("td.heat a");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const place = placeOf(event);
+    if (!place || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const row = Number(/** @type {HTMLElement} */ (link.closest("tr")).dataset.row);
-    const i = links[row].indexOf(/** @type {HTMLAnchorElement} */ (link));
-    current = [row, i];
+    current = place;
     reach();
-    open(row, i);
+    open(...place);
   });
   body.addEventListener("focusin", (event) => {
-    const link = /** @type {HTMLElement} */ (event.target).closest("td.heat a");
-    if (!link) return;
-    const row = Number(/** @type {HTMLElement} */ (link.closest("tr")).dataset.row);
-    current = [row, links[row].indexOf(/** @type {HTMLAnchorElement} */ (link))];
+    current = placeOf(event) ?? current;
   });
   body.addEventListener("keydown", move);
-  const dialog = /** @type {HTMLDialogElement} */ (find("cell"));
   dialog.addEventListener("close", () => {
     choice.open = null;
     keep();
