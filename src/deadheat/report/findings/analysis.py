@@ -5,7 +5,7 @@ bound is separated from a slower contender's rate, the order of these two is kno
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,6 @@ from deadheat.numbers import count
 from deadheat.protocol import Settle
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, Memo, RunView, TrialView
-from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking.change import asking_slower
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.model_ranking import pair_fits, rank_from_model
@@ -65,6 +64,10 @@ class LevelAnalysis:
     kept: Memo = field(default_factory=Memo, compare=False, repr=False)  # of findings
 
     @property
+    def trials(self) -> list[TrialView]:
+        return [trial for standing in self.standings for trial in standing.cell.trials]
+
+    @property
     def served(self) -> bool:
         return any(trial.measured for standing in self.standings for trial in standing.cell.trials)
 
@@ -74,7 +77,7 @@ class LevelAnalysis:
 
     @property
     def by_name(self) -> Mapping[str, tuple[int, Standing]]:
-        """The place and the standing of each contender."""
+        """The place, from 0, and the standing of each contender."""
         return self.kept.once(
             "by_name",
             lambda: {
@@ -82,10 +85,6 @@ class LevelAnalysis:
                 for place, standing in enumerate(self.standings)
             },
         )
-
-    def place(self, name: str) -> int:
-        """Where a contender stands, from 0. Raises KeyError for another name."""
-        return self.by_name[name][0]
 
     @property
     def lone(self) -> Standing | None:
@@ -293,22 +292,14 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
 
     Raises `KeyError` for a name that is not in the run.
     """
-    if connections not in view.sliced:
-        return fit_pairs(rates_of(view, names, connections))
-    sliced = view.sliced[connections]
-    places = np.array([sliced.names.index(name) for name in names])
-    return pair_fits(sliced.fit, sliced.fit.estimate).of(places)
-
-
-def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
-    """rates[invocation, block, name] at one level, requests/s; NaN where no trial is valid.
-
-    Raises `KeyError` for a name that is not in the run.
-    """
-    cells = _cells(view, connections)
-    chosen = {name: cells[name] for name in names}
-    places = {place_of(trial) for cell in chosen.values() for trial in cell.trials}
-    return rate_matrix({name: valid_rates(cell) for name, cell in chosen.items()}, places)
+    if connections in view.sliced:
+        sliced = view.sliced[connections]
+        chosen = np.array([sliced.names.index(name) for name in names])
+        return pair_fits(sliced.fit, sliced.fit.estimate).of(chosen)
+    everyone = _cells(view, connections)
+    cells = {name: everyone[name] for name in names}
+    places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
+    return fit_pairs(rate_matrix({name: valid_rates(cells[name]) for name in names}, places))
 
 
 def valid_rates(cell: Cell) -> dict[Place, float]:
@@ -378,36 +369,29 @@ def at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
 
 
 def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
-    comparable = [level.lone] if level.lone is not None else level.ranked
-    ranked = {standing.contender.name: standing.cell for standing in comparable}
-    if not ranked:
-        return ()
-    limited = {
-        standing.contender.name: standing
+    """Of pairs separated at their first share: later steps take that of the ranked pairs."""
+    ranked = [level.lone] if level.lone is not None else level.ranked
+    limited = [
+        standing.contender
         for standing in level.standings
         if view.outran_client(standing.contender.name, level.connections)
-    }
-    if not limited:
+    ]
+    if not ranked or not limited:
         return ()
-    ranking = ranking_at(view, level.connections, with_limited=True)
-    return _bounds_of(ranking, limited, ranked) if ranking is not None else ()
-
-
-def _bounds_of(
-    ranking: Ranking, limited: Mapping[str, Standing], ranked: Collection[str]
-) -> tuple[AtLeast, ...]:
-    """Of pairs separated at their first share: later steps take that of the ranked pairs."""
+    if (ranking := ranking_at(view, level.connections, with_limited=True)) is None:
+        return ()
     bounds = []
-    for name, standing in limited.items():
-        separated = {
-            pair.slower: pair
+    for contender in limited:
+        ratios_low = {
+            pair.slower: pair.ratio.low
             for pair in ranking.pairs
-            if pair.verdict is Verdict.SEPARATED and pair.faster == name and pair.ratio.low > 1
+            if pair.verdict is Verdict.SEPARATED
+            and pair.faster == contender.name
+            and pair.ratio.low > 1
         }
-        beaten = tuple(other for other in ranked if other in separated)
-        if beaten:
-            ratio_low = separated[beaten[0]].ratio.low
-            bounds.append(AtLeast(standing.contender, beaten, ratio_low))
+        names = (standing.contender.name for standing in ranked)
+        if beaten := tuple(name for name in names if name in ratios_low):
+            bounds.append(AtLeast(contender, beaten, ratios_low[beaten[0]]))
     return tuple(bounds)
 
 

@@ -8,9 +8,9 @@ beside a ratio of geometric means may contradict it, such as 4,708 and 5,045 bes
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from deadheat.measure.contender import REFERENCE
 from deadheat.protocol import StoredProtocol
 from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
 from deadheat.report.findings.footprint import FootprintChange, footprint_changes, memory_refusal
+from deadheat.report.findings.versus import versus
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
 from deadheat.stats.distributions import Floats
@@ -73,8 +74,8 @@ def paired_rates(a: Cell, b: Cell) -> tuple[float | None, float | None]:
     if not common:
         return mean_rate(a), mean_rate(b)
     return (
-        _geometric_mean(rates_a[place] for place in common),
-        _geometric_mean(rates_b[place] for place in common),
+        geometric_mean(rates_a[place] for place in common),
+        geometric_mean(rates_b[place] for place in common),
     )
 
 
@@ -87,12 +88,7 @@ def mean_rate(cell: Cell) -> float | None:
     for trial in cell.counted:
         if trial.rate_per_s is not None:
             by_invocation.setdefault(trial.invocation, []).append(trial.rate_per_s)
-    return _geometric_mean(_geometric_mean(rates) or 0.0 for rates in by_invocation.values())
-
-
-def _geometric_mean(rates: Iterable[float]) -> float | None:
-    logs = [math.log(rate) for rate in rates]
-    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+    return geometric_mean(map(geometric_mean, by_invocation.values())) if by_invocation else None
 
 
 def changes(first: RunView, second: RunView, connections: int) -> dict[str, UnpairedChange]:
@@ -255,10 +251,8 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], RunChanges]:
             all_changes = changes(before, after, connections)
             beside = changes_beside_the_others(before, after, connections)
             lines.append(f"at {_at(name, connections)}")
-            lines += [INDENT + line for line in _agreement_lines(agreement)]
-            lines += [
-                INDENT + line for line in table(before, after, connections, all_changes, beside)
-            ]
+            texts = table(before, after, connections, all_changes, beside)
+            lines += [INDENT + line for line in (*_agreement_lines(agreement), *texts)]
             levels[Level(name, connections).short] = LevelChanges(agreement, all_changes, beside)
     if not levels:
         lines.append("no connection level is in both runs")
@@ -328,7 +322,7 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], Mapping[st
             continue
         for level in analyze(part).levels:
             lines.append(f"at {_at(part.workload, level.connections)}")
-            pair = _pair_of(level, a, b)
+            pair = versus(level, a, b).pair
             texts = _pair_lines(level, pair, contenders[a], contenders[b])
             lines += [INDENT + line for line in texts]
             pairs[Level(part.workload, level.connections).short] = pair
@@ -355,12 +349,6 @@ def _agreement_lines(agreement: Agreement | None) -> list[str]:
         f"inversions      {'; '.join(inversions) or 'none'} "
         "(separated in both runs, in opposite order)",
     ]
-
-
-def _pair_of(level: LevelAnalysis, a: str, b: str) -> Pair | None:
-    """None where one of the two is not ranked."""
-    ranked = {standing.contender.name for standing in level.ranked}
-    return level.ranking.pair(a, b) if level.ranking and {a, b} <= ranked else None
 
 
 def _pair_lines(
@@ -419,7 +407,7 @@ def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
         ("deadheat", first.deadheat_version, second.deadheat_version),
         ("load generator", first.generator_version, second.generator_version),
         *_hosts(first, second),
-        *_mappings("protocol", *(_without_workloads(view.protocol) for view in (first, second))),
+        *_mappings("protocol", *map(_without_workloads, (first, second))),
         *_workloads(first, second),
         *_contenders(first, second),
     ]
@@ -455,16 +443,16 @@ def _mappings(
             yield path, before, after
 
 
-def _without_workloads(protocol: StoredProtocol) -> Mapping[str, Any]:
-    return protocol.model_dump(mode="json", exclude={"workloads"})
+def _without_workloads(view: RunView) -> Mapping[str, Any]:
+    return view.protocol.model_dump(mode="json", exclude={"workloads"})
 
 
 def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
     """Their names, and a hash of each that both have: its requests may have changed."""
     yield "workloads", list(first.workloads), list(second.workloads)
-    hashes = [_hashes(view.protocol) for view in (first, second)]
-    for name in hashes[0].keys() & hashes[1].keys():
-        yield f"workload {name}", hashes[0][name], hashes[1][name]
+    before, after = (_hashes(view.protocol) for view in (first, second))
+    for name in before.keys() & after.keys():
+        yield f"workload {name}", before[name], after[name]
 
 
 def _hashes(protocol: StoredProtocol) -> dict[str, str]:

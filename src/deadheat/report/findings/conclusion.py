@@ -68,7 +68,8 @@ def _verdicts(view: RunView, analysis: Analysis, level: LevelAnalysis) -> Iterat
         yield from (Statement("separated", _faster_text(view, pair)) for pair in separated)
     for pair in neighbors:
         if pair.verdict is Verdict.EQUIVALENT:
-            yield Statement("equivalent", f"{_apart_text(view, pair)}, within {_margin(ranking)}")
+            margin = numbers.percent(ranking.margin, 0)
+            yield Statement("equivalent", f"{_apart_text(view, pair)}, within {margin}")
     undecided = [pair for pair in neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:NAMED]:
         yield Statement(
@@ -120,9 +121,9 @@ def why_no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str
         return (
             f"only {level.lone.name} has a rate that counts, so nothing is ranked: see the cautions"
         )
-    if not any(standing.cell.trials for standing in level.standings):
+    if not level.trials:
         return "nothing was measured"
-    if not any(standing.cell.valid for standing in level.standings):
+    if not any(trial.valid for trial in level.trials):
         so = "" if runs_alone(view) else ", so nothing is ranked"
         return f"no trial was valid{so}: see the cautions"
     if view.state in wording.UNENDED:
@@ -141,7 +142,7 @@ def why_no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str
 
 def trials_text(level: LevelAnalysis) -> str:
     """`19 of 55 trials are valid, 30 failed the check steal`; empty if all are valid."""
-    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    trials = level.trials
     valid = sum(trial.valid for trial in trials)
     if valid == len(trials):
         return ""
@@ -238,10 +239,6 @@ def _contradictions(ranking: Ranking, other: Ranking) -> Iterator[str]:
             yield f"{pair.faster} is faster than {pair.slower}"
 
 
-def _margin(ranking: Ranking) -> str:
-    return numbers.percent(ranking.margin, 0)
-
-
 def answer(view: RunView, level: LevelAnalysis) -> str:
     """Which contender is fastest at this level: one sentence without its period."""
     if (taken := footprint_answer(view)) is not None:
@@ -254,9 +251,8 @@ def answer(view: RunView, level: LevelAnalysis) -> str:
     if level.lone is not None:
         return f"No ranking{_here(view)}: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
-        why = "nothing was measured"
-        if any(standing.cell.trials for standing in level.standings):
-            why = trials_text(level) or "no comparison has an interval"
+        no_interval = trials_text(level) or "no comparison has an interval"
+        why = no_interval if level.trials else "nothing was measured"
         what = "rate" if runs_alone(view) else "ranking"
         return f"No {what}{_here(view)}: {why}"
     return f"{_above(view, level)}{_lead_of(ranking, ranked)}"
@@ -298,7 +294,7 @@ def trust(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
     ranking = level.ranking
     if ranking is not None and len(ranking.rows) > 1:
         sentences.append(_separated(ranking))
-    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    trials = level.trials
     failed = sum(not trial.valid for trial in trials)
     if trials:
         sentences.append(

@@ -185,13 +185,12 @@ def footprint_changes(first: RunView, second: RunView) -> tuple[FootprintChange,
 
 def memory_refusal(first: RunView, second: RunView) -> str | None:
     """Why memory of two runs is not compared; None if it is."""
-    meanings = [memory_meaning(view) or "unknown" for view in (first, second)]
-    if meanings[0] == meanings[1]:
+    before, after = (memory_meaning(view) or "unknown" for view in (first, second))
+    if before == after:
         return None
-    first_one, second_one = meanings
     return (
-        f"memory is not compared: its meaning is {first_one!r} in the first run, and "
-        f"{second_one!r} in the second"
+        f"memory is not compared: its meaning is {before!r} in the first run, and {after!r} in the "
+        "second"
     )
 
 

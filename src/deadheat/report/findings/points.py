@@ -194,21 +194,21 @@ def _command_for_order(view: RunView, level: LevelAnalysis) -> str:
         return ""
     everyone = [standing.contender.name for standing in level.standings]
     valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
+    names = valid if len(valid) > 1 else everyone
     if view.protocol.origin is not None:  # a replay repeats what has no intervals
-        return settled_anew(view, valid if len(valid) > 1 else everyone)
-    measured = any(standing.cell.trials for standing in level.standings)
-    options = ["--budget", "10m"] if view.settles and (valid or not measured) else []
+        return settled_anew(view, names)
+    options = ["--budget", "10m"] if view.settles and (valid or not level.trials) else []
     if view.command[1:2] == ("run",) and _is_noisy(level):
         options.append("--wait-quiet")
-    return run_anew(view, valid if len(valid) > 1 else everyone, options)
+    return run_anew(view, names, options)
 
 
 def _is_noisy(level: LevelAnalysis) -> bool:
     """Whether trials are not valid, and most of these by a gate of the machine."""
-    trials = [trial for standing in level.standings for trial in standing.cell.trials]
-    if all(trial.valid for trial in trials):
+    if all(trial.valid for trial in level.trials):
         return False
-    return most_failed(trials)[0] in OF_THE_MACHINE or not any(trial.valid for trial in trials)
+    cause, _ = most_failed(level.trials)
+    return cause in OF_THE_MACHINE or not any(trial.valid for trial in level.trials)
 
 
 def _unranked(level: LevelAnalysis) -> Iterator[Point]:
@@ -233,17 +233,13 @@ def _cautions(view: RunView) -> Iterator[Point]:
     all_cautions = cautions(view)
     fits = len(all_cautions) <= CAUTIONS_MAX
     shown = all_cautions if fits else all_cautions[: CAUTIONS_MAX - 1]
-    yield from (Point("CAUTION", _whole(caution.shown)) for caution in shown)
+    for caution in shown:
+        yield Point("CAUTION", one_line(caution.shown, len(caution.shown)))  # never cut
     if not fits:
         more = numbers.count(len(all_cautions) - len(shown), "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))
-
-
-def _whole(text: str) -> str:
-    """A text on one line, never cut."""
-    return one_line(text, len(text))
 
 
 def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:

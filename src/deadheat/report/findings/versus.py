@@ -82,11 +82,12 @@ def name_of(standing: Standing) -> str:
 
 def versus(level: LevelAnalysis, a: str, b: str) -> Versus:
     """Two contenders of a level, by name. Raises KeyError for another name."""
-    first, second = (level.by_name[name][1] for name in sorted((a, b), key=level.place))
+    by_name = level.by_name
+    first, second = (by_name[name][1] for name in sorted((a, b), key=lambda name: by_name[name][0]))
     ranking = level.ranking
     pair = ranking.pair(a, b) if ranking and first.ranked and second.ranked else None
     if pair is not None:
-        first, second = level.by_name[pair.faster][1], level.by_name[pair.slower][1]
+        first, second = by_name[pair.faster][1], by_name[pair.slower][1]
     confidence = ranking.level.confidence if ranking else None
     return Versus(level.connections, first, second, pair, confidence)
 
