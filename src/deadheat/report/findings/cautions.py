@@ -65,12 +65,7 @@ class Caution:
         return self.brief or self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
-    """One contender in a caution of a kind that several may have."""
-
-    name: str
-    detail: str
+Case = tuple[str, str]  # a contender, and what happened to it
 
 
 def cautions(view: RunView) -> tuple[Caution, ...]:
@@ -84,7 +79,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_joined("trial-failed", "trials failed", contenders, _failed_trials),
         *_gates(view, contenders),
         *_workers(view),
-        *_errors(view, contenders),
+        *_errors(contenders),
         *_joined("unsteady", "starts were not steady", contenders, _unsteady),
         *_joined("log-cut", "logs were cut", contenders, _cut_logs, LOG_ADVICE),
         *_client_limits(view),
@@ -100,29 +95,30 @@ def _joined(
     code: str,
     lead: str,
     contenders: Iterable[ContenderView],
-    cases_of: Callable[[ContenderView], Iterable[Affected]],
+    details_of: Callable[[ContenderView], Iterable[str]],
     advice: str | None = None,
 ) -> Iterator[Caution]:
-    yield from _one(code, lead, [case for each in contenders for case in cases_of(each)], advice)
+    cases = [(each.name, detail) for each in contenders for detail in details_of(each)]
+    yield from _one(code, lead, cases, advice)
 
 
 def _one(
-    code: str, lead: str, cases: Sequence[Affected], advice: str | None = None, tail: str = ""
+    code: str, lead: str, cases: Sequence[Case], advice: str | None = None, tail: str = ""
 ) -> Iterator[Caution]:
     """One caution for all cases; the first screen has the details of a single case only."""
-    names = tuple(dict.fromkeys(case.name for case in cases))
+    names = tuple(dict.fromkeys(name for name, _ in cases))
     if len(cases) == 1:
-        yield Caution(code, names, f"{cases[0].name}: {cases[0].detail}{tail}", advice)
+        ((name, detail),) = cases
+        yield Caution(code, names, f"{name}: {detail}{tail}", advice)
     elif cases:
-        details = [f"{case.name} ({case.detail})" for case in cases[:NAMED]]
-        more = [f"{len(cases) - NAMED} more"] if len(cases) > NAMED else []
-        text = f"{lead}: {listing([*details, *more])}{tail}"
-        yield Caution(code, names, text, advice, f"{lead}: {_names(names)}{tail}")
+        text = f"{lead}: {_first([f'{name} ({detail})' for name, detail in cases])}{tail}"
+        yield Caution(code, names, text, advice, f"{lead}: {_first(names)}{tail}")
 
 
-def _names(names: Sequence[str]) -> str:
-    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    return listing([*names[:NAMED], *more])
+def _first(words: Sequence[str]) -> str:
+    """`a, b, c, d and 3 more`"""
+    more = [f"{len(words) - NAMED} more"] if len(words) > NAMED else []
+    return listing([*words[:NAMED], *more])
 
 
 def none_found(view: RunView) -> str:
@@ -139,7 +135,7 @@ def _tls(view: RunView) -> Iterator[Caution]:
     """Servers whose version or cipher suite is not that of most others."""
     used = {each.name: ", ".join(each.tls.split(", ")[:2]) for each in view.contenders if each.tls}
     (most, _), *_ = Counter(used.values()).most_common() or [("", 0)]
-    cases = [Affected(name, tls) for name, tls in used.items() if tls != most]
+    cases = [(name, tls) for name, tls in used.items() if tls != most]
     lead, tail = "servers with another TLS", f"; most others used {most}"
     yield from _one("tls", lead, cases, "enable TLS 1.3 in these servers", tail)
 
@@ -178,28 +174,23 @@ def _same_machine(view: RunView) -> Iterator[Caution]:
 
 
 def _absent(contenders: Iterable[ContenderView]) -> Iterator[Caution]:
-    faults = {each.name: _fault(each) for each in contenders if each.fault}
+    faults = {each.name: _fault(each.fault) for each in contenders if each.fault}
     if len(faults) == 1:
         ((name, fault),) = faults.items()
         text = fault if fault.startswith(name) else f"{name} did not run: {fault}"
         yield Caution("absent", (name,), text)
         return
-    cases = [
-        Affected(name, fault.removeprefix(name).lstrip(": ")) for name, fault in faults.items()
-    ]
+    cases = [(name, fault.removeprefix(name).lstrip(": ")) for name, fault in faults.items()]
     yield from _one("absent", "these did not run", cases)
 
 
-def _fault(contender: ContenderView) -> str:
-    return BUILD_STEP.sub(_cut, (contender.fault or "").strip()).splitlines()[0]
+def _fault(fault: str) -> str:
+    """Its first line. Of a build step, whose command may be a script, the beginning is shown."""
+    cut = BUILD_STEP.sub(lambda m: f"build step `{one_line(m[1], COMMAND_MAX)}`", fault.strip())
+    return cut.splitlines()[0]
 
 
-def _cut(step: re.Match[str]) -> str:
-    """A build step with the beginning of its command, which may be a script."""
-    return f"build step `{one_line(step[1], COMMAND_MAX)}`"
-
-
-def _failed_starts(contender: ContenderView) -> Iterator[Affected]:
+def _failed_starts(contender: ContenderView) -> Iterator[str]:
     """The starts that failed, and if each was repeated; those of one that is out say no more."""
     if contender.fault:
         return
@@ -212,17 +203,16 @@ def _failed_starts(contender: ContenderView) -> Iterator[Affected]:
     for (fault, is_repeated), starts in Counter(failed).most_common():
         reason = fault.removeprefix(f"{contender.name} ")
         and_then = " and had to be repeated" if is_repeated else ""
-        yield Affected(contender.name, f"{count(starts, 'start')} failed{and_then}: {reason}")
+        yield f"{count(starts, 'start')} failed{and_then}: {reason}"
 
 
-def _failed_trials(contender: ContenderView) -> Iterator[Affected]:
+def _failed_trials(contender: ContenderView) -> Iterator[str]:
     """One for each reason, over all its trials."""
     failed = [trial for trial in contender.trials if trial.state != "ok"]
     reasons = Counter(trial.reason or "no reason stored" for trial in failed)
     for reason, trials in reasons.most_common():
         lines = reason.strip().splitlines()
-        detail = f"{count(trials, 'trial')} failed: {lines[0] if lines else reason}"
-        yield Affected(contender.name, detail)
+        yield f"{count(trials, 'trial')} failed: {lines[0] if lines else reason}"
 
 
 def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
@@ -290,18 +280,16 @@ def _workers(view: RunView) -> Iterator[Caution]:
     yield Caution("workers", names, text, advice)
 
 
-def _errors(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
-    totals: dict[str, Counter[str]] = {}
+def _errors(contenders: Iterable[ContenderView]) -> Iterator[Caution]:
+    totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for contender in contenders:
-        total: Counter[str] = Counter()
         for trial in contender.trials:
-            total.update(trial.errors)
-        if total:
-            totals[contender.name] = total
+            if trial.errors:
+                totals[contender.name].update(trial.errors)
     cases = []
     for name, total in sorted(totals.items(), key=lambda item: -item[1].total()):
         classes = ", ".join(f"{requests:,} {class_}" for class_, requests in total.most_common())
-        cases.append(Affected(name, f"{count(total.total(), 'request')} failed ({classes})"))
+        cases.append((name, f"{count(total.total(), 'request')} failed ({classes})"))
     yield from _one("errors", "requests failed", cases, tail="; rates leave them out")
 
 
@@ -320,8 +308,8 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
         bounds = (
             "its rate is a lower bound" if len(failures) == 1 else "their rates are lower bounds"
         )
-        text = f"{what} with {_names(at)}, so {bounds} ({_reading_of(worst)})"
-        yield Caution(code, names, text, worst.advice, f"{what} with {_names(names)}: {to_do}")
+        text = f"{what} with {_first(at)}, so {bounds} ({_reading_of(worst)})"
+        yield Caution(code, names, text, worst.advice, f"{what} with {_first(names)}: {to_do}")
 
 
 def _disturbed(view: RunView) -> Iterator[Caution]:
@@ -352,7 +340,7 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
 
 def _level_cautions(view: RunView) -> Iterator[Caution]:
     """Early slices that do not count; and rates that differ from a load without slices."""
-    excluded, witnesses, silent = list[Affected](), list[Affected](), list[Affected]()
+    excluded, witnesses, silent = list[Case](), list[Case](), list[Case]()
     for level in view.sliced.values():
         for name, slices in level.slices.excluded.items():
             settlings = [settling for owner, settling in level.slices.settlings if owner == name]
@@ -364,20 +352,19 @@ def _level_cautions(view: RunView) -> Iterator[Caution]:
             )
             if unsettled:
                 detail += f", and after {count(unsettled, 'start')} it never settled"
-            excluded.append(Affected(name, detail))
+            excluded.append((name, detail))
         fit = level.fit
-        for name, gap, taken in zip(level.names, fit.witness_gap, fit.without_slices, strict=True):
-            if gap:
-                moved = signed_percent(math.expm1(gap))
+        for name, witness, taken, silence in zip(
+            level.names, fit.witness_gap, fit.without_slices, fit.silent_gap, strict=True
+        ):
+            if witness:
+                moved = signed_percent(math.expm1(witness))
                 detail = f"under steady load before the race its rate was {moved} beside the others"
                 detail += ", which is the rate shown, because it pauses" if taken else ""
-                witnesses.append(Affected(name, detail))
-        for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
-            if gap:
-                share = percent(-math.expm1(-gap), 0)
-                silent.append(
-                    Affected(name, f"it paused for {share} of the time, and was sent nothing")
-                )
+                witnesses.append((name, detail))
+            if silence:
+                share = percent(-math.expm1(-silence), 0)
+                silent.append((name, f"it paused for {share} of the time, and was sent nothing"))
     yield from _one("settling", "early slices do not count", excluded)
     yield from _one(
         "witness", "rates under steady load were others", witnesses, tail="; intervals have both"
@@ -403,21 +390,19 @@ def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
         yield Caution("client_gathering", names, text, "use more connections")
 
 
-def _unsteady(contender: ContenderView) -> Iterator[Affected]:
+def _unsteady(contender: ContenderView) -> Iterator[str]:
     """Starts without a steady state, or with trouble during warm-up."""
     checks = [start.steady for start in contender.starts if start.steady]
     troubled = [steady for steady in checks if steady.trouble]
     if troubled:
         reasons = listing(list(dict.fromkeys(str(steady.trouble) for steady in troubled)))
-        detail = f"{reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
-        yield Affected(contender.name, detail)
+        yield f"{reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
 
 
-def _cut_logs(contender: ContenderView) -> Iterator[Affected]:
+def _cut_logs(contender: ContenderView) -> Iterator[str]:
     """Logs of which the middle was dropped, because the server wrote more than the limit."""
     cuts = [start.ended.log_cut_bytes or 0 if start.ended else 0 for start in contender.starts]
     if any(cuts):
         dropped = f"{numbers.mebibytes(sum(cuts))} MiB"
         starts = f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"
-        detail = f"{dropped} were dropped from the middle of its log in {starts}"
-        yield Affected(contender.name, detail)
+        yield f"{dropped} were dropped from the middle of its log in {starts}"
