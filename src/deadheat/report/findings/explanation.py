@@ -8,7 +8,7 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import itemgetter
@@ -20,23 +20,19 @@ from deadheat.foreign_text import one_line
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.ranking.change import MeanDifference, learned_difference, learned_means
-from deadheat.store.json_columns import PerRequest
+from deadheat.store.json_columns import Explained, PerRequest
 from deadheat.workload import over, parts_of
 
-READS = ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg")
-WRITES = ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile")
 WAITS = ("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6")
-FUTEXES = ("futex", "futex_waitv", "futex_wait", "futex_wake")
-TIMERS = ("nanosleep", "clock_nanosleep", "timerfd_settime", "timer_settime", "setitimer")
 ACCEPTS = ("accept", "accept4")
 CALLS: Mapping[str, tuple[str, ...]] = {
-    "reads": READS,
-    "writes": (*WRITES,),
+    "reads": ("read", "readv", "pread64", "recvfrom", "recvmsg", "recvmmsg"),
+    "writes": ("write", "writev", "pwrite64", "sendto", "sendmsg", "sendmmsg", "sendfile"),
     "waits": (*WAITS, "io_uring_enter"),
-    "futexes": FUTEXES,
-    "timers": TIMERS,
+    "futexes": ("futex", "futex_waitv", "futex_wait", "futex_wake"),
+    "timers": ("nanosleep", "clock_nanosleep", "timerfd_settime", "timer_settime", "setitimer"),
 }
-CALLS_SHOWN, THREADS_SHOWN, CALLS_LEAST = 12, 6, 0.005
+CALLS_SHOWN, THREADS_SHOWN, FRAMES_SHOWN, CALLS_LEAST = 12, 6, 5, 0.005
 ALPHA = 0.05  # of each interval by itself
 DEBUG = re.compile(
     r"\[GIN-debug\]|debug mode: on|Debugger is active|development server|--reload\b|--debug\b"
@@ -201,23 +197,27 @@ def by_instance(contender: ContenderView) -> list[tuple[float, float]]:
         parts = trial.per_request
         if parts is not None and parts.user_us is not None and parts.system_us is not None:
             groups[trial.instance_id].append((parts.user_us, parts.system_us))
-    return [
-        (statistics.fmean(u for u, _ in pairs), statistics.fmean(s for _, s in pairs))
-        for pairs in groups.values()
-    ]
+    return list(map(_means, groups.values()))
+
+
+def _means(times: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return statistics.fmean(user for user, _ in times), statistics.fmean(s for _, s in times)
 
 
 def time_of(contender: ContenderView) -> tuple[float, float] | None:
     """User and system time of a request in microseconds, as the gaps compare them."""
     means = by_instance(contender)
-    if not means:
-        return None
-    return statistics.fmean(u for u, _ in means), statistics.fmean(s for _, s in means)
+    return _means(means) if means else None
+
+
+def _counted(contender: ContenderView) -> Explained:
+    """What was counted; nothing of a contender that was not explained."""
+    return contender.explained or Explained()
 
 
 def calls_of(contender: ContenderView, kind: str) -> float | None:
     """System calls per request of a kind of `CALLS`, or all of them; None if not counted."""
-    calls = contender.explained.calls if contender.explained is not None else None
+    calls = _counted(contender).calls
     if calls is None:
         return None
     return sum(n for name, n in calls.items() if kind == "all" or name in CALLS[kind])
@@ -233,7 +233,7 @@ def signs(view: RunView) -> tuple[Sign, ...]:
 
 
 def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, str]]:
-    cell, counts = cell_of(contender), contender.explained
+    cell, counts = cell_of(contender), _counted(contender)
     parts = cell.per_request or PerRequest()
     started = [
         text for start in contender.starts for text in (*start.command, start.log_tail or "")
@@ -265,15 +265,14 @@ def _signs(view: RunView, contender: ContenderView) -> Iterator[tuple[str, str, 
             "waits for a delayed acknowledgment before its second packet",
             "set TCP_NODELAY, or write the response with one call",
         )
-    backlog = counts.backlog if counts is not None else None
-    if backlog is not None and backlog < cell.connections:
+    if counts.backlog is not None and counts.backlog < cell.connections:
         yield (
             "short_backlog",
-            f"its listen queue holds {backlog:,} of {cell.connections:,} connections",
+            f"its listen queue holds {counts.backlog:,} of {cell.connections:,} connections",
             f"give listen() a backlog of {max(1024, cell.connections):,}, and the kernel: "
             "sudo sysctl -w net.core.somaxconn=4096",
         )
-    calls = (counts.calls if counts else None) or {}
+    calls = counts.calls or {}
     accepts, waits = (sum(calls.get(name, 0.0) for name in names) for names in (ACCEPTS, WAITS))
     if accepts >= 0.5 and waits >= ONE_BY_ONE_MIN * accepts:
         yield (
@@ -306,7 +305,7 @@ def collector_share(contender: ContenderView) -> float | None:
 
 def calls_text(contender: ContenderView) -> str | None:
     """`read 1.00, write 1.00`: the most frequent system calls per request."""
-    calls = (contender.explained.calls if contender.explained else None) or {}
+    calls = _counted(contender).calls or {}
     shown = [(name, n) for name, n in calls.items() if n >= CALLS_LEAST]
     texts = [f"{name} {n:.2f}" for name, n in shown[:CALLS_SHOWN]]
     more = f", and {len(shown) - CALLS_SHOWN} more" if len(shown) > CALLS_SHOWN else ""
@@ -315,16 +314,15 @@ def calls_text(contender: ContenderView) -> str | None:
 
 def threads_text(contender: ContenderView) -> str | None:
     """`2 node 31.0 µs`: the threads that ran, and the time of a request that they ran for."""
-    threads = contender.explained.threads if contender.explained is not None else ()
     texts = [
         f"{one_line(each.name)}{f' ({each.threads:,})' if each.threads > 1 else ''} "
         f"{numbers.microseconds(each.us_per_request)} µs"
-        for each in threads[:THREADS_SHOWN]
+        for each in _counted(contender).threads[:THREADS_SHOWN]
     ]
     return ", ".join(texts) or None
 
 
-def frames_text(contender: ContenderView, most: int = 5) -> str | None:
+def frames_text(contender: ContenderView) -> str | None:
     """The functions on top of most stacks, and the share that perf could not name."""
     total = sum(contender.stacks.values())
     if not total:
@@ -333,9 +331,8 @@ def frames_text(contender: ContenderView, most: int = 5) -> str | None:
     for stack, samples in contender.stacks.items():
         tops[stack.rpartition(";")[2]] += samples
     unknown = tops.pop("[unknown]", 0)
-    texts = [
-        f"{one_line(frame, 60)} {numbers.percent(n / total)}" for frame, n in tops.most_common(most)
-    ]
+    shown = tops.most_common(FRAMES_SHOWN)
+    texts = [f"{one_line(frame, 60)} {numbers.percent(n / total)}" for frame, n in shown]
     return ", ".join([*texts, f"without a name {numbers.percent(unknown / total)}"])
 
 
@@ -343,17 +340,13 @@ def slowed_text(view: RunView) -> str | None:
     """That strace slows servers down, with the share of their rates that is left."""
     shares = [
         counts.traced_rate_per_s / counts.rate_per_s
-        for each in explained(view)
-        if (counts := each.explained) and counts.rate_per_s and counts.traced_rate_per_s
+        for counts in map(_counted, explained(view))
+        if counts.rate_per_s and counts.traced_rate_per_s
     ]
     if not shares:
         return None
-    low, high = min(shares), max(shares)
-    left = (
-        numbers.percent(low, 0)
-        if low == high
-        else f"{numbers.percent(low, 0)} to {numbers.percent(high, 0)}"
-    )
+    low, high = (numbers.percent(end, 0) for end in (min(shares), max(shares)))
+    left = low if len({*shares}) == 1 else f"{low} to {high}"
     return (
         f"strace slows servers: they answered {left} of their rate meanwhile, so a server that "
         "finds more work at each wait has fewer waits here than without strace"
@@ -362,9 +355,7 @@ def slowed_text(view: RunView) -> str | None:
 
 def traced_text(view: RunView) -> str | None:
     """Where the allocated bytes come from; None if none were counted."""
-    if all(
-        not each.explained or each.explained.allocated_bytes is None for each in explained(view)
-    ):
+    if all(_counted(each).allocated_bytes is None for each in explained(view)):
         return None
     return (
         "allocated bytes are of the heap of Go, the JVM and Node.js, from the traces of their "
@@ -376,7 +367,7 @@ def left_out(view: RunView) -> tuple[str, ...]:
     """What was not counted, once for all contenders that lack it alike."""
     by_text: defaultdict[str, list[str]] = defaultdict(list)
     for contender in explained(view):
-        for text in contender.explained.left_out if contender.explained is not None else ():
+        for text in _counted(contender).left_out:
             by_text[text].append(contender.name)
     everyone = len(explained(view))
     return tuple(

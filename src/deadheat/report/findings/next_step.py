@@ -245,12 +245,10 @@ def _anew_s(
     view: RunView, analysis: Analysis, pairs: Sequence[Pair], contenders: int
 ) -> float | None:
     """The time in which a race of these contenders alone would decide these pairs."""
-    block_s = block_of(view, analysis, contenders)
-    if block_s is None or any(pair.effort is None for pair in pairs):
+    block_s, blocks = block_of(view, analysis, contenders), _blocks(pairs)
+    if block_s is None or blocks is None:
         return None
-    return block_s * max(
-        pair.ratio.blocks + pair.effort.extra_blocks for pair in pairs if pair.effort is not None
-    )
+    return block_s * max(measured + extra for measured, extra in blocks)
 
 
 def _extension_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> float | None:
@@ -259,15 +257,18 @@ def _extension_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> fl
     The look at its end has a smaller share of the error, so it needs more blocks: as many times
     more as the square of the quantiles' ratio.
     """
-    if analysis.block_s is None or any(pair.effort is None for pair in pairs):
+    blocks = _blocks(pairs)
+    if analysis.block_s is None or blocks is None:
         return None
     factor = _extension_factor(view, analysis)
-    blocks = [
-        factor * (pair.ratio.blocks + pair.effort.extra_blocks) - pair.ratio.blocks
-        for pair in pairs
-        if pair.effort is not None
-    ]
-    return max(1.0, *blocks) * analysis.block_s
+    more = [factor * (measured + extra) - measured for measured, extra in blocks]
+    return max(1.0, *more) * analysis.block_s
+
+
+def _blocks(pairs: Sequence[Pair]) -> list[tuple[int, int]] | None:
+    """The blocks of each pair, and how many more decide it; None if the data do not say."""
+    blocks = [(p.ratio.blocks, p.effort.extra_blocks) for p in pairs if p.effort is not None]
+    return blocks if len(blocks) == len(pairs) else None
 
 
 def _extension_factor(view: RunView, analysis: Analysis) -> float:

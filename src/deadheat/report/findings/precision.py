@@ -36,6 +36,15 @@ class Limit(enum.StrEnum):
     CPU = "cpu"
 
 
+LIMIT_TEXTS = {
+    Limit.CLIENT: "the client: {names}",
+    Limit.WAITING: "no CPU: {names} left part of the server's {cpus} idle; requests waited for a "
+    "timer, a lock, a disk or an acknowledgment, or there were too few of them",
+    Limit.WORKERS: "too few workers to use the server's {cpus}: {names}",
+    Limit.CPU: "the server's {cpus}: {names}",
+}
+
+
 def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
     """What limited the trials behind the figures; None if the server's CPU time is unknown."""
     if view.outran_client(contender.name, cell.connections):
@@ -61,22 +70,8 @@ def limits(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     cpus = numbers.count(view.server_cpus, "CPU")
     for limit, names in names_by_limit.items():
         if names:
-            yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
-
-
-def _limit_text(limit: Limit, names: str, cpus: str) -> str:
-    match limit:
-        case Limit.CLIENT:
-            return f"the client: {names}"
-        case Limit.WAITING:
-            return (
-                f"no CPU: {names} left part of the server's {cpus} idle; requests waited for a "
-                "timer, a lock, a disk or an acknowledgment, or there were too few of them"
-            )
-        case Limit.WORKERS:
-            return f"too few workers to use the server's {cpus}: {names}"
-        case Limit.CPU:
-            return f"the server's {cpus}: {names}"
+            text = LIMIT_TEXTS[limit].format(names=_named(names, known), cpus=cpus)
+            yield Statement("limited by", text)
 
 
 def _named(names: list[str], known: int) -> str:
@@ -194,10 +189,10 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
         yield Statement(
             "measured", f"{share} of the race's time; the rest is starts, thaws and drains"
         )
-    if view.calibration:
-        text = calibration(view.calibration.at, view.calibration.result)
-        yield Statement("calibration", text)
-    yield from _method(view, analysis)
+    if known := view.calibration:
+        yield Statement("calibration", calibration(known.at, known.result))
+    if (method := _method(view, analysis)) is not None:
+        yield Statement("method", f"{method}; {HOLD_FOR}")
 
 
 def _ceiling(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
@@ -290,15 +285,10 @@ def _slowdown_text(slowdowns: Sequence[FoundSlowdown]) -> str:
     return f"a slowdown of {share} was found in {smallest.found} of {races}"
 
 
-def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
-    for text in _method_texts(view, analysis):
-        yield Statement("method", f"{text}; {HOLD_FOR}")
-
-
-def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
+def _method(view: RunView, analysis: Analysis) -> str | None:
     ranking = analysis.main.ranking
     if ranking is None or len(ranking.rows) < 2:
-        return
+        return None
     comparisons = ranking.level.comparisons
     hold = (
         f"the intervals of all {comparisons:,} pairs hold jointly"
@@ -306,21 +296,21 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
         else "the interval holds"
     )
     hold += f" at {numbers.percent(ranking.level.confidence, 0)}{_looks(view)}"
+    blocks = numbers.count(analysis.blocks, "block")
     if view.sliced:
-        yield f"{hold}; {_sliced_method(analysis)}"
-        return
+        instances = numbers.count(analysis.invocations, "instance")
+        return (
+            f"{hold}; rates and ratios come from one model of all slices: {blocks}, up to "
+            f"{instances} of each contender"
+        )
     if view.protocol.kind == "alone":
         repetitions = numbers.count(analysis.blocks, "repetition")
-        yield (
+        return (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
             "the other, so a change of the machine is not canceled"
         )
-        return
     starts = numbers.count(analysis.invocations, "fresh start")
-    text = (
-        f"{hold}; ratios of geometric means, paired by block over "
-        f"{numbers.count(analysis.blocks, 'block')} in {starts}"
-    )
+    text = f"{hold}; ratios of geometric means, paired by block over {blocks} in {starts}"
     if analysis.invocations == 1:
         text += "; one start cannot show how much starts differ"
     if analysis.heats > 1:
@@ -328,15 +318,7 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
             f"; {analysis.heats} heats, because not all contenders fit into memory together: "
             "contenders of different heats are compared through the controls, which ran in each"
         )
-    yield text
-
-
-def _sliced_method(analysis: Analysis) -> str:
-    return (
-        f"rates and ratios come from one model of all slices: "
-        f"{numbers.count(analysis.blocks, 'block')}, up to "
-        f"{numbers.count(analysis.invocations, 'instance')} of each contender"
-    )
+    return text
 
 
 def _looks(view: RunView) -> str:

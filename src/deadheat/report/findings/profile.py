@@ -1,6 +1,7 @@
 """The profile of each server over the workloads of a run, and how well hello predicts them."""
 
 import contextlib
+import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping
@@ -108,36 +109,32 @@ def _profile(view: RunView) -> Profile | None:
         return None
     mains = {workload: analysis.main for workload, analysis in analyses.items()}
     by = HELLO if HELLO in analyses else next(iter(analyses))
-    names = dict.fromkeys(s.contender.name for level in mains.values() for s in level.standings)
     standings = {
         workload: {standing.contender.name: standing for standing in level.standings}
         for workload, level in mains.items()
     }
     shown = {s.contender.name: s.name for level in mains.values() for s in level.standings}
-    rows = [
-        ProfileRow(
-            shown[name],
-            tuple(
-                _share(view, Level(workload, mains[workload].connections), by_name[name])
-                for workload, by_name in standings.items()
-                if name in by_name
-            ),
-        )
-        for name in names
-    ]
+    connections = {workload: level.connections for workload, level in mains.items()}
+    levels = tuple(itertools.starmap(Level, connections.items()))
     return Profile(
-        levels=tuple(Level(name, level.connections) for name, level in mains.items()),
-        rows=tuple(rows),
+        levels=levels,
+        rows=tuple(
+            ProfileRow(
+                label,
+                tuple(
+                    _share(view, level, standings[level.workload][name])
+                    for level in levels
+                    if name in standings[level.workload]
+                ),
+            )
+            for name, label in shown.items()
+        ),
         predictions=tuple(
             _prediction(by, workload, analyses, standings)
             for workload in analyses
             if workload != by
         ),
-        transports=tuple(
-            transport_costs(
-                view.by_workload, {name: level.connections for name, level in mains.items()}
-            )
-        ),
+        transports=tuple(transport_costs(view.by_workload, connections)),
     )
 
 

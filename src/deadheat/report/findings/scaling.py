@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deadheat import numbers
 from deadheat.report.findings.analysis import LevelAnalysis, Standing
+from deadheat.report.model.facts import grouped
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.ranks import Ranking
 
@@ -57,9 +58,7 @@ class Curve:
 
 def curves(view: RunView, level: LevelAnalysis) -> tuple[Curve, ...]:
     """Every server that has two or more worker counts at a level."""
-    groups: defaultdict[tuple[str, str], list[Standing]] = defaultdict(list)
-    for standing in level.standings:
-        groups[standing.contender.server, standing.contender.setting].append(standing)
+    groups = grouped(level.standings, lambda s: (s.contender.server, s.contender.setting))
     return tuple(
         _curve(view, level, sorted(group, key=lambda s: s.contender.workers))
         for group in groups.values()
@@ -96,13 +95,10 @@ def _gain(
         pair = ranking.pair(*names)
         ratio, low, high = pair.ratio.ratio, pair.ratio.low, pair.ratio.high
         if not math.isinf(high):
-            return Gain(ratio, low, high) if pair.faster == names[0] else _inverse(ratio, low, high)
+            is_faster = pair.faster == names[0]
+            return Gain(ratio, low, high) if is_faster else Gain(1 / ratio, 1 / high, 1 / low)
     rates = standing.cell.rate_per_s(view.aggregate), first.cell.rate_per_s(view.aggregate)
     return Gain(rates[0] / rates[1]) if rates[0] and rates[1] else None
-
-
-def _inverse(ratio: float, low: float, high: float) -> Gain:
-    return Gain(1 / ratio, 1 / high, 1 / low)
 
 
 def scaling_title(level: LevelAnalysis) -> str:

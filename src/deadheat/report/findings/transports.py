@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from deadheat import numbers
 from deadheat.report.findings.comparison import changes
+from deadheat.report.model.facts import grouped
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.slice_fit import beside_first_transport, over_transport
 from deadheat.report.model.view import Cell, RunView
@@ -117,10 +118,7 @@ def transport_costs(parts: Sequence[RunView], mains: Mapping[str, int]) -> list[
 
 def cost_sentences(costs: Sequence[TransportCost]) -> Iterator[str]:
     """The medians over the servers, by workload and transport."""
-    groups: defaultdict[tuple[str, str], list[TransportCost]] = defaultdict(list)
-    for cost in costs:
-        groups[cost.by, cost.workload].append(cost)
-    for (by, workload), group in groups.items():
+    for (by, workload), group in grouped(costs, lambda cost: (cost.by, cost.workload)).items():
         ratios = [cost.rate_ratio for cost in group if cost.rate_ratio is not None]
         more_us = [cost.cpu_us_more for cost in group if cost.cpu_us_more is not None]
         if not ratios:
@@ -144,14 +142,15 @@ def _between(first: RunView, other: RunView, connections: int) -> Iterator[Trans
     p99_us = _more(before, after, names, lambda cell: cell.service_us_p99_by_start)
     for name in names:
         rate, cpu, p99 = rates[name], cpu_us.get(name, UNKNOWN), p99_us.get(name, UNKNOWN)
+        known = numbers.is_known(rate.low, rate.high)
         yield TransportCost(
             name=name,
             workload=other.workload,
             by=first.workload,
             connections=connections,
             rate_ratio=rate.ratio,
-            rate_ratio_low=rate.low if numbers.is_known(rate.low, rate.high) else None,
-            rate_ratio_high=rate.high if numbers.is_known(rate.low, rate.high) else None,
+            rate_ratio_low=rate.low if known else None,
+            rate_ratio_high=rate.high if known else None,
             cpu_us_more=_finite(cpu.value),
             cpu_us_more_low=_finite(cpu.low),
             cpu_us_more_high=_finite(cpu.high),
