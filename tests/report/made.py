@@ -14,6 +14,8 @@ from deadheat.host import fake
 from deadheat.host.fingerprint import Fingerprint, IdleState
 from deadheat.protocol import Fixed, Repetitions, Settle, StoredProtocol
 from deadheat.protocol.model import STORED_KINDS
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from deadheat.store import Conclusion, Gate, Store, TrialRecord
 
 SETTLE: dict[str, Any] = {
@@ -192,6 +194,15 @@ class MadeRun:
         end = Conclusion.model_validate({"why": why, **conclusion})
         self.store.end_run(self.run_id, state, end)
         return self.run_id
+
+    def view(self, whole: bool = False) -> RunView:
+        """What a report sees of the run so far."""
+        return load_view(self.store, self.run_id, whole=whole)
+
+    def ended(self, **conclusion: Any) -> RunView:
+        """The whole view of the run, ended with this conclusion."""
+        self.end(**conclusion)
+        return self.view(whole=True)
 
 
 def failed(code: str = "steal", reading: float = 0.04) -> tuple[Gate, ...]:

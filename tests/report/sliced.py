@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,11 +52,12 @@ def add_slices(
     rates: Mapping[str, float],
     *,
     apart: float = 0.01,
+    instances: Literal[1, 2] = 2,
     valid_blocks: Mapping[str, int] | None = None,
     paused: Mapping[str, Mapping[str, Any]] | None = None,
     workload: str = "hello",
 ) -> None:
-    """A race of eight blocks over two instances of each, whose rates are `apart` above and below.
+    """A race of eight blocks over the instances of each, whose rates are `apart` above and below.
 
     Trials after the valid blocks of a contender failed `steal`. `paused` has more figures of its
     slices.
@@ -64,10 +65,10 @@ def add_slices(
     for name in rates:
         if name not in run.ids:
             run.contender(name)
-    starts = {name: [run.start(name, number) for number in (1, 2)] for name in rates}
+    starts = {name: [run.start(name, 1 + which) for which in range(instances)] for name in rates}
     for block in range(1, BLOCKS + 1):
         for name, rate_per_s in rates.items():
-            which = block % 2
+            which = block % instances
             factor = (1 + apart, 1 - apart)[which]
             slices = [
                 StoredSlice(

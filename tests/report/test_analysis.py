@@ -6,42 +6,36 @@ is too wide to draw is shown as unknown: it once disappeared from the row.
 
 import dataclasses
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from deadheat import numbers, report
+from deadheat import report
 from deadheat.numbers import is_known
 from deadheat.report.findings.analysis import (
     Analysis,
     AtLeast,
-    Standing,
     analyze,
     at_least,
     ranking_at,
 )
-from deadheat.report.findings.conclusion import answer, conclusions, difference
+from deadheat.report.findings.conclusion import answer, conclusions
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
 from deadheat.report.findings.versus import versus
-from deadheat.report.formats.tables import of_leader
-from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars
-from deadheat.stats.ranking.ranks import dead_heats
-from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
-from tests.report.sliced import SLICED, add_slices, sliced_race
+from tests.report.sliced import SLICED, add_slices
 
 BUSY = failed("client_cpu", 0.93)
 RATES = {"fasthttp": 118_466.0, "hyper": 120_000.0, "express": 60_000.0, "flask": 5302.0}
 
 
 def analyzed(run: MadeRun) -> Analysis:
-    return analyze(load_view(run.store, run.run_id))
+    return analyze(run.view())
 
 
 def test_ranks_each_level_on_its_own(tmp_path: Path) -> None:
@@ -58,7 +52,8 @@ def test_ranks_each_level_on_its_own(tmp_path: Path) -> None:
 
 
 def test_separated_contenders_have_ranks_and_equal_ones_share_a_group(run: MadeRun) -> None:
-    run.race({"a": 9000, "b": 9000, "c": 3000})
+    run.contender("null-server", role="control")
+    run.race({"null-server": 90000, "a": 9000, "b": 9000, "c": 3000})
     rows = [standing.row for standing in analyzed(run).main.standings]
     assert [(row.rank_low, row.rank_high, row.group) for row in rows if row] == [
         (1, 2, 1),
@@ -78,26 +73,22 @@ def test_a_trial_that_failed_a_gate_does_not_rank(run: MadeRun) -> None:
     assert after.pairs[0].ratio.ratio == before.pairs[0].ratio.ratio
 
 
-def test_does_not_rank_a_contender_with_few_valid_blocks(run: MadeRun) -> None:
+def test_says_why_a_contender_has_no_rank(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 8000}, blocks=4)
-    run.contender("c")
+    for name in ("few", "failed"):
+        run.contender(name)
+    run.contender("absent", fault="no toolchain")
     for invocation in (1, 2, 3):
-        run.trial("c", 9500.0, invocation=invocation, block=1)
-        run.trial("c", 9500.0, invocation=invocation, block=2, gates=failed())
-    level = analyzed(run).main
-    assert [standing.name for standing in level.standings] == ["a", "b", "c"]
-    assert level.standings[2].row is None
-    assert level.standings[2].reason == "only 3 of 12 blocks have a valid trial of it"
-
-
-def test_reason_distinguishes_no_valid_trial_from_no_trial(run: MadeRun) -> None:
-    run.race({"a": 9000, "b": 8000}, blocks=4)
-    run.contender("c")
-    run.trial("c", None, state="failed", reason="died")
-    run.contender("d", fault="no toolchain")
-    reasons = {s.name: s.reason for s in analyzed(run).main.standings}
-    assert reasons["c"] == "its trial is not valid"
-    assert reasons["d"] == "not measured at this level"
+        run.trial("few", 9500.0, invocation=invocation, block=1)
+        run.trial("few", 9500.0, invocation=invocation, block=2, gates=failed())
+    run.trial("failed", None, state="failed", reason="died")
+    assert {each.name: each.reason for each in analyzed(run).main.standings} == {
+        "a": None,
+        "b": None,
+        "few": "only 3 of 12 blocks have a valid trial of it",
+        "failed": "its trial is not valid",
+        "absent": "not measured at this level",
+    }
 
 
 def test_one_start_gives_an_order_of_medians_and_no_rank(tmp_path: Path) -> None:
@@ -108,12 +99,6 @@ def test_one_start_gives_an_order_of_medians_and_no_rank(tmp_path: Path) -> None
     assert [standing.name for standing in level.standings] == ["b", "a"]
     assert not level.ranked
     assert "for an interval" in (level.standings[0].reason or "")
-
-
-def test_controls_do_not_rank(run: MadeRun) -> None:
-    run.contender("null-server", role="control")
-    run.race({"null-server": 90000, "a": 9000, "b": 3000})
-    assert [standing.name for standing in analyzed(run).main.standings] == ["a", "b"]
 
 
 def test_a_look_with_part_of_the_error_widens_the_intervals(run: MadeRun) -> None:
@@ -133,39 +118,41 @@ def test_ranks_nothing_before_the_first_trial(run: MadeRun) -> None:
     assert analysis.main.ranking is None
 
 
-def bounds_of(folder: Path, rate: float, gates: Sequence[Gate]) -> tuple[AtLeast, ...]:
-    run = made_run(folder / "runs.sqlite")
-    run.race({"fast": rate, "middle": 9000, "slow": 3000}, blocks=12, gates_of={"fast": gates})
-    run.end()
-    view = load_view(run.store, run.run_id)
+@pytest.mark.parametrize(
+    ("rate_per_s", "gates", "beaten"),
+    [
+        (15000, BUSY, ("middle", "slow")),
+        (6000, BUSY, ("slow",)),
+        (15000, (*BUSY, *failed("steal")), None),
+    ],
+)
+def test_a_client_limited_rate_is_a_lower_bound(
+    run: MadeRun, rate_per_s: float, gates: Sequence[Gate], beaten: tuple[str, ...] | None
+) -> None:
+    rates = {"fast": rate_per_s, "middle": 9000, "slow": 3000}
+    run.race(rates, blocks=12, gates_of={"fast": gates})
+    view = run.ended()
     analysis = analyze(view)
-    assert "fast" not in [item.name for item in analysis.main.ranked]
+    assert [each.name for each in analysis.main.ranked] == ["middle", "slow"]
     bounds = at_least(view, analysis.main)
+    assert [(bound.contender.name, bound.beaten) for bound in bounds] == (
+        [("fast", beaten)] if beaten else []
+    )
+    for bound in bounds:
+        assert 1 < bound.ratio_low < rate_per_s / rates[bound.beaten[0]]
     texts = [item.text for item in conclusions(view, analysis) if item.topic == "lower bound"]
     assert len(texts) == len(bounds)
-    return bounds
-
-
-def test_a_client_limited_rate_is_a_lower_bound(tmp_path: Path) -> None:
-    (bound,) = bounds_of(tmp_path, 15000, BUSY)
-    assert (bound.contender.name, bound.beaten) == ("fast", ("middle", "slow"))
-    assert 1 < bound.ratio_low < 15000 / 9000
 
 
 def test_bug_lower_bounds_spent_the_error_beside_the_ranks(run: MadeRun) -> None:
     """Ranks and bounds each spent 5 %; the pairs of both now share it."""
     run.race({"fast": 15000, "middle": 9000, "slow": 3000}, gates_of={"fast": BUSY})
-    view = load_view(run.store, run.end())
+    view = run.ended()
     ranking, every = analyze(view).main.ranking, ranking_at(view, 100, with_limited=True)
     assert ranking is not None
     assert every is not None
     assert (len(ranking.pairs), len(every.pairs)) == (1, 3)
     assert ranking.level.alpha == pytest.approx(every.level.alpha)
-
-
-def test_a_bound_beats_no_faster_contender(tmp_path: Path) -> None:
-    (bound,) = bounds_of(tmp_path, 6000, BUSY)
-    assert bound.beaten == ("slow",)
 
 
 def test_no_bounds_without_a_ranking(run: MadeRun) -> None:
@@ -175,8 +162,7 @@ def test_no_bounds_without_a_ranking(run: MadeRun) -> None:
         run.contender(name, role="control")
     run.race(controls | {"slow": 3000}, invocations=1, blocks=2, heat=1)
     run.race(controls | {"fast": 9000}, invocations=1, blocks=2, heat=2, gates_of={"fast": BUSY})
-    run.end()
-    view = load_view(run.store, run.run_id)
+    view = run.ended()
     assert at_least(view, analyze(view).main) == ()
 
 
@@ -186,14 +172,9 @@ def test_finds_bounds_without_a_measured_control(run: MadeRun) -> None:
     gates = {"fast": BUSY}
     run.race({"fast": 15000, "slow": 3000}, blocks=12, gates_of=gates)
     run.race({"middle": 9000}, blocks=12)
-    run.end()
-    view = load_view(run.store, run.run_id)
+    view = run.ended()
     (bound,) = at_least(view, analyze(view).main)
     assert bound.beaten == ("middle", "slow")
-
-
-def test_no_bound_if_another_gate_failed(tmp_path: Path) -> None:
-    assert bounds_of(tmp_path, 15000, (*BUSY, *failed("steal"))) == ()
 
 
 @pytest.mark.parametrize(
@@ -209,8 +190,7 @@ def test_a_bound_of_0_0_percent_is_not_printed(
     """Regression: "faster by 0.0 % or more"."""
     run.race({"slow": 3000, "slower": 1000})
     run.contender("fast")
-    run.end()
-    view = load_view(run.store, run.run_id)
+    view = run.ended()
     analysis = analyze(view)
     fast = next(contender for contender in view.contenders if contender.name == "fast")
     analysis.main.kept.once("at_least", lambda: (AtLeast(fast, ("slow",), ratio_low),))
@@ -224,8 +204,8 @@ def test_a_bound_of_0_0_percent_is_not_printed(
 def noisy_race(path: Path, valid_blocks: dict[str, int]) -> RunView:
     """Two instances of each, which differ by a third."""
     run = made_run(path / "runs.sqlite", protocol=SLICED)
-    run_id = sliced_race(run, RATES, apart=0.15, valid_blocks=valid_blocks)
-    return load_view(run.store, run_id, whole=True)
+    add_slices(run, RATES, apart=0.15, valid_blocks=valid_blocks)
+    return run.ended(why="budget spent")
 
 
 def test_bug_a_noisy_race_without_an_interval_was_a_dead_heat(tmp_path: Path) -> None:
@@ -239,43 +219,26 @@ def test_bug_a_noisy_race_without_an_interval_was_a_dead_heat(tmp_path: Path) ->
     assert "4 of 32 trials are valid, 28 failed the check steal" in open_point.text
     assert open_point.command.endswith("--budget 10m --wait-quiet")
     assert versus(analysis.main, "hyper", "flask").brief == "no verdict"
-    for format_ in ("terminal", "md", "json", "csv", "html"):
-        text = report.write(view, format_)
-        assert "in a dead heat" not in text
-        if format_ != "csv":
-            assert headline in text or format_ == "html"
     (level,) = json.loads(report.write(view, "json"))["levels"]
     assert {standing["group"] for standing in level["standings"]} == {None}
 
 
-def test_those_with_an_interval_are_ranked_without_the_others(tmp_path: Path) -> None:
-    view = noisy_race(tmp_path, {"fasthttp": 8, "hyper": 8, "express": 8, "flask": 1})
-    level = analyze(view).main
+@pytest.mark.parametrize("blocks", [1, 8])
+def test_all_that_are_ranked_have_known_intervals(tmp_path: Path, blocks: int) -> None:
+    level = analyze(noisy_race(tmp_path, dict.fromkeys(RATES, 8) | {"flask": blocks})).main
     assert level.ranking is not None
-    ranked = {standing.name for standing in level.ranked}
-    assert "flask" not in ranked
     for pair in level.ranking.pairs:
         assert is_known(pair.ratio.low, pair.ratio.high)
-    (unranked,) = [standing for standing in level.standings if standing.name == "flask"]
-    assert unranked.reason is not None
-    assert "interval" in unranked.reason
-
-
-@pytest.mark.parametrize("blocks", [1, 8])
-def test_every_dead_heat_has_known_intervals(tmp_path: Path, blocks: int) -> None:
-    level = analyze(noisy_race(tmp_path, dict.fromkeys(RATES, blocks))).main
-    for names in dead_heats(level.ranking) if level.ranking else ():
-        for name in names[1:]:
-            assert level.ranking is not None
-            ratio = level.ranking.pair(names[0], name).ratio
-            assert is_known(ratio.low, ratio.high)
+    assert [each.name for each in level.standings if "interval" in (each.reason or "")] == (
+        ["flask"] if blocks == 1 else []
+    )
 
 
 def with_wide_interval(folder: Path, low: float, high: float) -> tuple[RunView, Analysis]:
     """A race of two whose second row has this interval."""
     run = made_run(folder / "runs.sqlite")
     run.race({"a": 1000, "b": 800})
-    view = load_view(run.store, run.end())
+    view = run.ended()
     analysis = analyze(view)
     first, second = analysis.main.standings
     assert second.row is not None
@@ -285,32 +248,7 @@ def with_wide_interval(folder: Path, low: float, high: float) -> tuple[RunView, 
     return view, dataclasses.replace(analysis, levels=(level,))
 
 
-def second(analysis: Analysis) -> Standing:
-    return analysis.main.standings[1]
-
-
-def test_a_table_prints_it_as_unknown(tmp_path: Path) -> None:
-    for low, high in ((0.05, 16.0), (0.0, math.inf)):
-        folder = tmp_path / str(low)
-        folder.mkdir()
-        _, analysis = with_wide_interval(folder, low, high)
-        assert of_leader(second(analysis)).endswith(" [unknown]")
-
-
-def test_a_known_one_is_printed(tmp_path: Path) -> None:
-    _, analysis = with_wide_interval(tmp_path, 0.7, 0.9)
-    assert of_leader(second(analysis)).endswith(" [70.0–90.0]")
-
-
-def test_a_sentence_prints_it_as_unknown(tmp_path: Path) -> None:
-    _, analysis = with_wide_interval(tmp_path, 0.0, math.inf)
-    row = second(analysis).row
-    assert row is not None
-    assert difference(row.ratio_to_leader).endswith(f"% {numbers.UNKNOWN}")
-    assert isinstance(row.ratio_to_leader, RatioInterval)
-
-
-def test_a_picture_lets_the_whisker_fade_out(tmp_path: Path) -> None:
+def test_a_picture_lets_the_whisker_of_an_unknown_interval_fade_out(tmp_path: Path) -> None:
     view, analysis = with_wide_interval(tmp_path, 0.05, 16.0)
     picture = draw_bars(view, analysis)
     assert picture is not None
@@ -326,7 +264,7 @@ def test_bug_three_of_four_valid_trials_were_a_reason_for_no_rank(tmp_path: Path
     run = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
     add_slices(run, {"even": 1000.0, "late": 990.0, "steady": 980.0}, valid_blocks={"late": 1})
     add_slices(run, {"wild": 900.0}, apart=0.9, valid_blocks={"wild": 5})
-    view = load_view(run.store, run.end(why="budget spent"), whole=True)
+    view = run.ended(why="budget spent")
     assert {each.name: each.reason for each in analyze(view).main.standings} == {
         "even": "its interval is too wide after 2 starts",
         "steady": "its interval is too wide after 2 starts",

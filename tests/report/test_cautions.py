@@ -7,13 +7,12 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.cautions import GATE_WORDS, Caution, cautions, none_found
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
-from deadheat.report.model.load import load_view
 from deadheat.store import Gate
-from tests.report.made import MadeRun, failed, made_run
+from tests.report.made import MadeRun, failed
 
 
 def cautions_of(run: MadeRun) -> dict[str, Caution]:
-    return {caution.code: caution for caution in cautions(load_view(run.store, run.run_id))}
+    return {caution.code: caution for caution in cautions(run.view())}
 
 
 def test_a_clean_run_lists_the_gates_it_passed(run: MadeRun) -> None:
@@ -22,9 +21,8 @@ def test_a_clean_run_lists_the_gates_it_passed(run: MadeRun) -> None:
         Gate("errors", True, 0.0, 0.0, "count", ""),
     )
     run.race({"a": 9000}, invocations=1, blocks=2, gates=passed)
-    run.end()
-    assert cautions_of(run) == {}
-    view = load_view(run.store, run.run_id)
+    view = run.ended()
+    assert cautions(view) == ()
     assert none_found(view) == "none: 2 trials passed every gate (errors, steal)"
 
 
@@ -54,9 +52,7 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(run: MadeRun) -> N
 
 def test_says_that_nothing_was_checked_if_nothing_was_measured(run: MadeRun) -> None:
     run.contender("a")
-    run.end()
-    view = load_view(run.store, run.run_id)
-    assert none_found(view) == "nothing was measured, so nothing was checked"
+    assert none_found(run.ended()) == "nothing was measured, so nothing was checked"
 
 
 def test_a_long_build_step_is_cut(run: MadeRun) -> None:
@@ -73,16 +69,10 @@ def test_counts_the_contenders_beyond_the_first_few(run: MadeRun) -> None:
     for name in "abcdefg":
         run.contender(name)
         run.trial(name, 100.0, gates=failed())
+    text = cautions_of(run)["steal"].text
+    assert "took CPU time in all 7 trials, which do not count (gate steal: worst 4 %" in text
     run.trial("a", 100.0)
     assert "1 trial of d and 3 of 3 others" in cautions_of(run)["steal"].text
-
-
-def test_reports_a_gate_that_all_trials_failed(run: MadeRun) -> None:
-    for name in "ab":
-        run.contender(name)
-        run.trial(name, 100.0, gates=failed())
-    text = cautions_of(run)["steal"].text
-    assert "took CPU time in all 2 trials, which do not count (gate steal: worst 4 %" in text
 
 
 def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(run: MadeRun) -> None:
@@ -130,9 +120,8 @@ def test_says_when_the_middle_of_a_log_was_dropped(run: MadeRun) -> None:
     assert caution.text == "a: 953 MiB were dropped from the middle of its log in 1 of 2 starts"
 
 
-def test_cautions_of_one_kind_are_one(tmp_path: Path) -> None:
+def test_cautions_of_one_kind_are_one(run: MadeRun) -> None:
     """Eight servers that failed in the same way took eight lines of the first screen."""
-    run = made_run(tmp_path / "runs.sqlite")
     for name in "abcdef":
         run.contender(name)
         run.trial(name, 100.0, errors={"reset": 2}, gates=failed("errors"))
@@ -146,8 +135,7 @@ def test_cautions_of_one_kind_are_one(tmp_path: Path) -> None:
     )
     assert by_code["errors"].shown == "requests failed: a, b, c, d and 2 more; rates leave them out"
     assert by_code["absent"].text == "these did not run: x (did not build) and y (no such tool)"
-    view = load_view(run.store, run.end())
-    assert len(cautions(view)) == len({caution.code for caution in cautions(view)})
+    assert len(cautions(run.view())) == len(by_code)
 
 
 def test_the_first_screen_has_three_lines_of_cautions_at_most(run: MadeRun) -> None:
@@ -155,7 +143,7 @@ def test_the_first_screen_has_three_lines_of_cautions_at_most(run: MadeRun) -> N
     run.contender("b")
     for code in ("steal", "neighbor", "client_wait"):
         run.trial("b", 100.0, gates=failed(code))
-    view = load_view(run.store, run.end())
+    view = run.ended()
     lines = points(view, analyze(view), Source.stored(view))
     told = [each for each in lines if each.topic == "CAUTION"]
     assert [each.text for each in told][::2] == ["a is gone", "2 more cautions: -v"]

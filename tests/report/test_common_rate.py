@@ -1,9 +1,10 @@
-"""Races at common offered rates: two orders at each rate, in every format."""
+"""Offered rates: two orders at each common rate, and the highest rate that held an objective."""
 
 import csv
 import io
 import itertools
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 
 from deadheat.campaign.past import COMMON_RATE
-from deadheat.report import load_view, write
+from deadheat.report import write
 from deadheat.report.findings import common_rate
-from deadheat.report.findings.common_rate import rate_levels
+from deadheat.report.findings.common_rate import capacities, capacity_statements, rate_levels
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.stats.ranking.ranks import rank
 from tests.report.made import SETTLE, MadeRun, failed, histogram, made_run
@@ -56,35 +57,26 @@ def raced(path: Path, requests: int = 6000) -> MadeRun:
 
 
 def text_of(run: MadeRun, format_name: str) -> str:
-    return write(load_view(run.store, run.run_id), format_name, verbose=True)
+    return write(run.view(), format_name, verbose=True)
 
 
 def test_ranks_by_cost_and_by_wait_at_each_rate(tmp_path: Path) -> None:
-    run = raced(tmp_path)
-    low, high = rate_levels(load_view(run.store, run.run_id))
+    low, high = rate_levels(raced(tmp_path).view())
     for measure in ("cost", "wait"):
         assert [each.row and each.row.rank for each in low.by(measure)] == ["1", "2", "3"]
         assert [each.name for each in high.by(measure)] == ["cheap", "dear", "late"]
     times = low.cost[1].times_least
     assert times is not None
-    assert times.low is not None
-    assert times.high is not None
-    assert times.low < 2 < times.high
+    assert (times.low or math.inf) < 2 < (times.high or 0)
+    *_, late = high.cost
+    assert (late.row, late.reached_per_s) == (None, 6000)
+    assert late.reason == "does not hold this rate: it reached 6,000 requests/s"
     assert low.cost[0].cores == pytest.approx(0.01, rel=0.02)
     assert high.cost[1].price_per_million == pytest.approx(20 / 3600 * 0.04, rel=0.02)
 
 
-def test_a_server_that_does_not_hold_a_rate_has_none_there(tmp_path: Path) -> None:
-    run = raced(tmp_path)
-    *_, late = rate_levels(load_view(run.store, run.run_id))[1].cost
-    assert late.row is None
-    assert late.reached_per_s == 6000
-    assert late.reason == "does not hold this rate: it reached 6,000 requests/s"
-
-
 def test_a_p99_of_too_few_requests_is_not_ranked(tmp_path: Path) -> None:
-    run = raced(tmp_path, requests=1200)
-    low, _ = rate_levels(load_view(run.store, run.run_id))
+    low, _ = rate_levels(raced(tmp_path, requests=1200).view())
     assert {each.reason for each in low.wait} == {"a p99 needs 10,000 requests, and it has 7,200"}
 
 
@@ -92,8 +84,7 @@ def test_bug_a_ranking_without_a_server_spent_the_error_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The intervals of the others became narrower because one had none."""
-    run = raced(tmp_path)
-    view = load_view(run.store, run.run_id)
+    view = raced(tmp_path).view()
     whole = rate_levels(view)[0].rankings["cost"]
     monkeypatch.setattr(
         common_rate,
@@ -189,3 +180,54 @@ def test_copies_are_not_separated_falsely(measure: str, races: int) -> None:
         for _ in range(races)
     )
     assert wrong / races <= binomial_limit(0.05, races)
+
+
+def searched(path: Path, **values: Any) -> MadeRun:
+    """One search over two CPUs with a peak of 50 MiB; `values` of its stored result."""
+    run = made_run(path / "runs.sqlite", cpus=2)
+    run.contender("alpha")
+    offered = {"kind": "capacity", "memory_peak_bytes": 50 * 1024**2}
+    run.trial("alpha", 4500.0, offered_rate_per_s=4500.0, **offered)
+    above = {"offered_rate_per_s": 6000.0, "server_cpu_us_per_request": 99.0, "gates": failed()}
+    run.trial("alpha", 5900.0, **above, **offered)
+    held = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
+    run.end(why="done", slo="p99=10ms", capacities=[held | {"trouble": None} | values])
+    return run
+
+
+def test_divides_the_rate_by_cpus_and_memory(tmp_path: Path) -> None:
+    view = searched(tmp_path).view()
+    (result,) = capacities(view)
+    assert result.rate_per_s_per_cpu == 2250
+    assert result.rate_per_s_per_100_mib == 9000
+    assert result.server_cpu_us_per_request == 41.5
+    (statement,) = capacity_statements(view)
+    assert statement.text.endswith(
+        "6,000 did not, but the machine disturbed those trials: the server may hold more"
+    )
+
+
+def test_is_not_disturbed_if_one_trial_above_was_undisturbed(tmp_path: Path) -> None:
+    run = searched(tmp_path, above_per_s=7000.0)
+    offered = {"kind": "capacity", "offered_rate_per_s": 7000.0}
+    run.trial("alpha", 6000.0, gates=failed("achieved"), **offered)
+    run.trial("alpha", 6000.0, gates=(*failed("achieved"), *failed("steal")), **offered)
+    (result,) = capacities(run.view())
+    assert not result.disturbed
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"above_per_s": 45.0}, "no rate held p99=10ms, not even 45 requests/s"),
+        (
+            {"above_per_s": None, "trials": 0, "trouble": "it never began"},
+            "not measured: it never began",
+        ),
+    ],
+)
+def test_says_why_there_is_no_rate(tmp_path: Path, values: dict[str, Any], text: str) -> None:
+    run = searched(tmp_path, rate_per_s=0.0, **values)
+    (result,) = capacities(run.view())
+    assert (result.rate_per_s_per_cpu, result.rate_per_s_per_100_mib) == (None, None)
+    assert [each.text for each in capacity_statements(run.view())] == [f"alpha: {text}"]

@@ -13,8 +13,7 @@ from deadheat.report.findings.analysis import analyze, at_least
 from deadheat.report.findings.conclusion import answer, conclusions
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
-from deadheat.report.findings.precision import Limit, limit_of, limits, lone_rate
-from deadheat.report.model.load import load_view
+from deadheat.report.findings.precision import limits, lone_rate
 from deadheat.report.model.view import RunView
 from tests.report.made import MadeRun, failed, made_run
 
@@ -22,7 +21,7 @@ RATES = (1000.0, 1010.0, 990.0, 1005.0)  # of one instance each
 
 
 def limits_of(run: MadeRun) -> list[str]:
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     return [statement.text for statement in limits(view, analyze(view).main)]
 
 
@@ -51,14 +50,6 @@ def test_a_rate_is_limited_by_the_cpus_in_use_or_by_none(
     assert text.startswith(beginning)
 
 
-def test_a_rate_near_the_ceiling_is_limited_by_the_client(run: MadeRun) -> None:
-    run.contender("a")
-    for block in (1, 2, 3):
-        gates = failed("client_cpu", 0.93) if block > 1 else failed("steal")
-        run.trial("a", 24_000.0, block=block, gates=gates)
-    assert limits_of(run) == ["the client: a"]
-
-
 @pytest.mark.parametrize(
     ("used", "half_load_us", "ranked"),
     [(0.94, 65.0, True), (0.94, 130.0, False), (0.85, 65.0, False)],
@@ -72,7 +63,7 @@ def test_a_trial_of_a_saturated_server_counts_however_busy_the_client_is(
     run.race({"slow": 3000})
     run.race({"fast": 15_000}, gates_of=gates, requests_ok=7_500, **cpu)
     run.trial("fast", 7_500.0, kind="half_load", server_cpu_us_per_request=half_load_us)
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     standings = {standing.name: standing for standing in analyze(view).main.standings}
     assert standings["fast"].ranked is ranked
     assert all(trial.valid for trial in standings["fast"].cell.trials)
@@ -90,24 +81,6 @@ def test_no_limit_without_the_servers_cpu_time(run: MadeRun) -> None:
     assert limits_of(run) == []
 
 
-def test_no_limit_by_cpu_beside_a_rate_that_the_client_limited(run: MadeRun) -> None:
-    """Regression: "limited by the server's 1 CPU: all 8" beside "the client was its limit"."""
-    busy = {"server_cpu_us_per_request": cpu_us(15_000.0, 0.90)}
-    run.race({"slow": 3000, "middle": 9000}, blocks=12)
-    run.contender("fast")
-    for block in range(1, 13):
-        for invocation in (1, 2, 3):
-            gates = failed("client_cpu", 0.93)
-            run.trial("fast", 15_000.0, block=block, invocation=invocation, gates=gates, **busy)
-    view = load_view(run.store, run.run_id)
-    level = analyze(view).main
-    (bound,) = at_least(view, level)
-    assert bound.contender.name == "fast"
-    fast = bound.contender
-    assert limit_of(view, fast, fast.cells[100]) is Limit.CLIENT
-    assert "the client: fast" in limits_of(run)
-
-
 @pytest.mark.parametrize("limited", [3, 20, 36])
 def test_a_lower_bound_needs_valid_trials_in_half_of_the_blocks(run: MadeRun, limited: int) -> None:
     """It is judged over the valid trials, and a bound needs them in half of the blocks."""
@@ -116,33 +89,28 @@ def test_a_lower_bound_needs_valid_trials_in_half_of_the_blocks(run: MadeRun, li
     for trial in range(36):
         gates = failed("client_cpu", 0.93) if trial < limited else failed("steal")
         place = {"block": 1 + trial % 12, "invocation": 1 + trial // 12}
-        run.trial("fast", 15_000.0, gates=gates, **place)
-    view = load_view(run.store, run.run_id)
-    fast = next(contender for contender in view.contenders if contender.name == "fast")
-    assert limit_of(view, fast, fast.cells[100]) is Limit.CLIENT
-    assert bool(at_least(view, analyze(view).main)) == (limited > 18)
+        cpu = {"server_cpu_us_per_request": cpu_us(15_000.0, 0.90)}
+        run.trial("fast", 15_000.0, gates=gates, **place, **cpu)
+    view = run.view()
+    assert "the client: fast" in limits_of(run), "not the CPU that it nearly fills"
+    bounds = at_least(view, analyze(view).main)
+    assert [bound.contender.name for bound in bounds] == ["fast"] * (limited > 18)
 
 
-def survivor(folder: Path) -> RunView:
-    """Two contenders, of which only one has a valid trial."""
-    run = made_run(folder / "runs.sqlite")
+def test_a_lone_survivor_has_no_rank(run: MadeRun) -> None:
     run.race({"alive": 1000, "dead": 900}, gates_of={"dead": failed()})
-    return load_view(run.store, run.end(), whole=True)
-
-
-def test_a_lone_survivor_has_no_rank(tmp_path: Path) -> None:
-    view = survivor(tmp_path)
-    level = analyze(view).main
+    view = run.ended()
+    analysis = analyze(view)
+    level = analysis.main
     assert level.ranking is None
     assert {s.name: s.reason for s in level.standings} == {
         "alive": "no other contender has a rate to compare with",
         "dead": "none of its 24 trials is valid",
     }
     assert answer(view, level) == "No ranking: only alive has a rate that counts"
-
-
-def test_no_format_shows_a_rank_of_a_lone_survivor(tmp_path: Path) -> None:
-    view = survivor(tmp_path)
+    first, *_ = conclusions(view, analysis)
+    assert first.topic == "no order"
+    assert "only alive has a rate" in first.text
     standings = json.loads(report.write(view, "json"))["levels"][0]["standings"]
     assert [standing["rank_low"] for standing in standings] == [None, None]
     rows = csv.DictReader(report.write(view, "csv").splitlines())
@@ -150,17 +118,9 @@ def test_no_format_shows_a_rank_of_a_lone_survivor(tmp_path: Path) -> None:
     assert "| – | alive |" in report.write(view, "md")
 
 
-def test_says_why_there_is_no_order(run: MadeRun) -> None:
-    run.race(dict.fromkeys("ab", 1000.0), gates_of={"b": failed()})
-    view = load_view(run.store, run.end())
-    topic, text = next((s.topic, s.text) for s in conclusions(view, analyze(view)))
-    assert topic == "no order"
-    assert "only a has a rate" in text
-
-
 def test_a_lone_survivor_keeps_the_lower_bound_of_a_faster_one(run: MadeRun) -> None:
     run.race({"fast": 2000, "slow": 1000}, gates_of={"fast": failed("client_cpu", 0.93)})
-    view = load_view(run.store, run.end())
+    view = run.ended()
     texts = [s.text for s in conclusions(view, analyze(view)) if s.topic == "lower bound"]
     assert len(texts) == 1
     assert texts[0].startswith("fast is at least")
@@ -173,7 +133,7 @@ def one_server(folder: Path, rates: tuple[float, ...] = RATES, why: str = "settl
     for invocation, rate in enumerate(rates, start=1):
         run.trial("mine", rate, invocation=invocation)
         run.trial("null-server", 4000.0, invocation=invocation)
-    return load_view(run.store, run.end(why=why), whole=True)
+    return run.ended(why=why)
 
 
 def test_the_answer_is_the_rate_with_its_interval(tmp_path: Path) -> None:
@@ -182,10 +142,8 @@ def test_the_answer_is_the_rate_with_its_interval(tmp_path: Path) -> None:
     match = re.fullmatch(r"mine answers 1,00\d requests/s \((\d+) to (1,\d+)\)", text)
     assert match, text
     assert int(match[1]) < 1000 < int(match[2].replace(",", ""))
-
-
-def test_an_interval_from_one_start_is_unknown(tmp_path: Path) -> None:
-    view = one_server(tmp_path, RATES[:1], "budget spent")
+    (tmp_path / "one").mkdir()
+    view = one_server(tmp_path / "one", RATES[:1], "budget spent")
     assert answer(view, analyze(view).main) == (
         "mine answers 1,000 requests/s; the interval is unknown"
     )
@@ -214,15 +172,6 @@ def test_a_rate_that_is_not_known_well_is_open(tmp_path: Path) -> None:
     assert open_point.command.startswith("deadheat resume ")
 
 
-def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(run: MadeRun) -> None:
-    run.contender("mine")
-    run.trial("mine", 1000.0, gates=failed())
-    view = load_view(run.store, run.end(why="budget spent"), whole=True)
-    text = report.write(view, "terminal", verbose=True)
-    assert text.startswith("No rate: the only trial failed the check ")
-    assert "rank" not in text
-
-
 @pytest.mark.parametrize("verbose", [False, True])
 def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> None:
     view = one_server(tmp_path)
@@ -240,7 +189,8 @@ def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> Non
 
 def test_without_a_valid_trial_there_is_no_rate(run: MadeRun) -> None:
     run.race({"mine": 1000}, gates_of={"mine": failed()})
-    view = load_view(run.store, run.end())
+    view = run.ended()
     level = analyze(view).main
     assert lone_rate(view, level) is None
     assert answer(view, level) == "No rate: none of 24 trials is valid, 24 failed the check steal"
+    assert "rank" not in report.write(view, "terminal", verbose=True)

@@ -15,9 +15,8 @@ from deadheat.report.findings.next_step import run_anew
 from deadheat.report.findings.profile import Profile, profile, sentences
 from deadheat.report.findings.transports import handshakes
 from deadheat.report.formats import json_document, markdown, terminal
-from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from tests.report.made import SETTLE, histogram, made_run
+from tests.report.made import SETTLE, MadeRun, histogram, made_run
 from tests.report.sliced import SLICED, add_slices, race_over_two_transports
 from tests.stats.races import binomial_limit
 
@@ -40,14 +39,20 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> RunView:
         times = {"service_us": histogram(6000, MEDIAN_US[workload])}
         cpu_us = CPU_US[workload]
         run.race(rates, workload=workload, server_cpu_us_per_request=cpu_us, histograms=times)
-    run.end()
-    return load_view(run.store, run.run_id, whole=True)
+    return run.ended()
 
 
 def overview(view: RunView) -> Profile:
     made = profile(view)
     assert made is not None
     return made
+
+
+def terminal_text(view: RunView) -> str:
+    console = make_console(width=80, styled=False)
+    with console.capture() as capture:
+        terminal.show(console, view, analyze(view))
+    return capture.get()
 
 
 def test_each_transport_has_a_ranking_with_the_names_of_the_servers(view: RunView) -> None:
@@ -74,12 +79,17 @@ def test_what_a_transport_costs_has_intervals_over_the_starts(view: RunView) -> 
     assert p99_more == pytest.approx((5000, 5000, 5000), rel=0.01), "each start had the same"
 
 
-def test_rates_of_a_race_in_slices_come_from_one_model_of_both_transports(tmp_path: Path) -> None:
+@pytest.fixture
+def sliced(tmp_path: Path) -> MadeRun:
+    """A race in slices without contenders."""
     protocol = {**SLICED, "transports": ["http", "https"], "streams": 1}
-    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
-    add_slices(run, {"a": 5000.0, "b": 4000.0})
-    add_slices(run, {"a:https": 2500.0, "b:https": 3000.0}, workload="hello:https")
-    view = load_view(run.store, run.end(), whole=True)
+    return made_run(tmp_path / "runs.sqlite", protocol=protocol)
+
+
+def test_rates_of_a_race_in_slices_come_from_one_model_of_both_transports(sliced: MadeRun) -> None:
+    add_slices(sliced, {"a": 5000.0, "b": 4000.0})
+    add_slices(sliced, {"a:https": 2500.0, "b:https": 3000.0}, workload="hello:https")
+    view = sliced.ended()
     first, other = view.by_workload
     both = other.sliced[100].both
     assert first.sliced[100].both is None
@@ -113,7 +123,7 @@ def test_the_report_says_which_tls_was_used_and_which_server_has_another(tmp_pat
     run.race({f"{name}:https": 1000.0 for name in suites}, workload="hello:https")
     for name, tls in suites.items():
         run.start(f"{name}:https", 4, behavior={"status": 200, "tls": tls})
-    view = load_view(run.store, run.end(), whole=True)
+    view = run.ended()
     (line,) = [line for line in heading(view, analyze(view)) if "TLS" in line]
     assert line.startswith(f"hello:https: {usual} with 1 server; ")
     assert f"{older} with 1 server" in line
@@ -138,23 +148,18 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert "What hello:https costs beside hello" in markdown.write(view, analyze(view))
 
 
-def test_bug_a_server_alone_could_not_be_compared_over_two_transports(tmp_path: Path) -> None:
+def test_bug_a_server_alone_could_not_be_compared_over_two_transports(sliced: MadeRun) -> None:
     """One server has no order that a transport could predict, and still a cost of TLS."""
-    protocol = {**SLICED, "transports": ["http", "https"], "streams": 1}
-    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
-    add_slices(run, {"a": 5000.0})
-    add_slices(run, {"a:https": 2500.0}, workload="hello:https")
-    view = load_view(run.store, run.end(), whole=True)
+    add_slices(sliced, {"a": 5000.0})
+    add_slices(sliced, {"a:https": 2500.0}, workload="hello:https")
+    view = sliced.ended()
     (cost,) = overview(view).transports
     assert cost.rate_ratio_low is not None
     assert cost.rate_ratio_high is not None
     assert cost.rate_ratio_low < 0.5 < cost.rate_ratio_high
     (sentence,) = sentences(overview(view))
     assert sentence.startswith("hello:https has 50.0 % of the rate of hello")
-    console = make_console(width=80, styled=False)
-    with console.capture() as capture:
-        terminal.show(console, view, analyze(view))
-    for text in (markdown.write(view, analyze(view)), capture.get()):
+    for text in (markdown.write(view, analyze(view)), terminal_text(view)):
         assert "What hello:https costs beside hello" in text
         assert "predicts" not in text
         assert "compared" not in text
@@ -170,18 +175,14 @@ def test_a_connection_per_request_over_tls_has_a_table_of_handshakes(
     times = {"service_us": histogram(6000), "handshake_us": histogram(6600, 2000)}
     rates = {"a:https": 500.0, "b:https": 1000.0}
     run.race(rates, noise=0.0, workload="hello:https", histograms=times)
-    run.end()
-    view = load_view(run.store, run.run_id)
+    view = run.ended()
     analysis = analyze(view)
     rows = handshakes(view)
     assert [row.name for row in rows] == ([] if keep_alive else ["b", "a"])
     document = json.loads(json_document.write(view, analysis))
     assert len(document["handshakes"]) == len(rows)
     text = markdown.write(view, analysis)
-    console = make_console(width=80, styled=False)
-    with console.capture() as capture:
-        terminal.show(console, view, analysis)
-    assert ("## Handshakes" in text) == ("handshakes/s" in capture.get()) == bool(rows)
+    assert ("## Handshakes" in text) == ("handshakes/s" in terminal_text(view)) == bool(rows)
     for row in rows:
         rate_per_s = next(c.cells[100] for c in view.contenders if c.name == row.name)
         assert row.per_s == pytest.approx(1.1 * (rate_per_s.rate_per_s("median") or 0.0))
