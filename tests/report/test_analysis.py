@@ -21,7 +21,6 @@ from deadheat.report.findings.analysis import (
     ranking_at,
 )
 from deadheat.report.findings.conclusion import answer, conclusions
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
 from deadheat.report.findings.versus import versus
 from deadheat.report.model.view import RunView
@@ -196,7 +195,7 @@ def test_a_bound_of_0_0_percent_is_not_printed(
     analysis.main.kept.once("at_least", lambda: (AtLeast(fast, ("slow",), ratio_low),))
     (text,) = [each.text for each in conclusions(view, analysis) if each.topic == "lower bound"]
     assert text.startswith(sentence)
-    all_points = points(view, analysis, Source.stored(view))
+    all_points = points(view, analysis, view.run_id)
     (figures,) = [each.figures for each in all_points if each.text == "fast > slow"]
     assert figures.startswith(point)
 
@@ -215,7 +214,7 @@ def test_bug_a_noisy_race_without_an_interval_was_a_dead_heat(tmp_path: Path) ->
     headline = "No ranking: 4 of 32 trials are valid, 28 failed the check steal"
     assert answer(view, analysis.main) == headline
     assert not analysis.main.ranked
-    (open_point,) = [p for p in points(view, analysis, Source.stored(view)) if p.topic == "OPEN"]
+    (open_point,) = [p for p in points(view, analysis, view.run_id) if p.topic == "OPEN"]
     assert "4 of 32 trials are valid, 28 failed the check steal" in open_point.text
     assert open_point.command.endswith("--budget 10m --wait-quiet")
     assert versus(analysis.main, "hyper", "flask").brief == "no verdict"

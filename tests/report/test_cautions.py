@@ -5,7 +5,6 @@ from pathlib import Path
 
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.cautions import GATE_WORDS, Caution, cautions, none_found
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
 from deadheat.store import Gate
 from tests.report.made import MadeRun, failed
@@ -144,7 +143,7 @@ def test_the_first_screen_has_three_lines_of_cautions_at_most(run: MadeRun) -> N
     for code in ("steal", "neighbor", "client_wait"):
         run.trial("b", 100.0, gates=failed(code))
     view = run.ended()
-    lines = points(view, analyze(view), Source.stored(view))
+    lines = points(view, analyze(view), view.run_id)
     told = [each for each in lines if each.topic == "CAUTION"]
     assert [each.text for each in told][::2] == ["a is gone", "2 more cautions: -v"]
     assert len(told) == 3

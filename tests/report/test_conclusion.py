@@ -12,7 +12,7 @@ from deadheat import report
 from deadheat.host.doctor import host_key
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import answer, conclusions, trust
-from deadheat.report.findings.next_step import Source, run_anew
+from deadheat.report.findings.next_step import run_anew
 from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.precision import calibration
 from deadheat.report.model.load import load_view
@@ -185,7 +185,7 @@ def alike(folder: Path) -> RunView:
 
 
 def open_points(view: RunView, source: str = "--from run.deadheat") -> list[Point]:
-    every = points(view, analyze(view), Source(source))
+    every = points(view, analyze(view), source)
     return [point for point in every if point.topic == "OPEN"]
 
 

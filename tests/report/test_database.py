@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.precision import Limit, limit_of, limits
 from deadheat.report.formats.csv_table import write
 from deadheat.report.formats.document import CellPart
@@ -37,7 +36,7 @@ def headers(view: RunView) -> list[str]:
 def shown(view: RunView) -> tuple[dict[str, str], CellPart]:
     """The only row of the CSV, and the only level of the JSON document."""
     (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
-    (level,) = build(view, analyze(view), Source.stored(view)).contenders[0].levels
+    (level,) = build(view, analyze(view), view.run_id).contenders[0].levels
     return row, level
 
 

@@ -11,7 +11,6 @@ import pytest
 from deadheat import report
 from deadheat.report.findings.analysis import analyze, at_least
 from deadheat.report.findings.conclusion import answer, conclusions
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import points
 from deadheat.report.findings.precision import limits, lone_rate
 from deadheat.report.model.view import RunView
@@ -151,7 +150,7 @@ def test_the_answer_is_the_rate_with_its_interval(tmp_path: Path) -> None:
 
 def test_the_points_have_rate_latency_cost_limit_and_the_null_server(tmp_path: Path) -> None:
     view = one_server(tmp_path)
-    texts = {p.topic: p.text for p in points(view, analyze(view), Source.stored(view))}
+    texts = {p.topic: p.text for p in points(view, analyze(view), view.run_id)}
     assert list(texts)[:4] == ["RATE", "LATENCY", "COST", "LIMIT"]
     assert texts["RATE"].startswith("known to ±")
     assert texts["RATE"].endswith("from 4 starts")
@@ -165,9 +164,7 @@ def test_the_points_have_rate_latency_cost_limit_and_the_null_server(tmp_path: P
 
 def test_a_rate_that_is_not_known_well_is_open(tmp_path: Path) -> None:
     view = one_server(tmp_path, (1000.0, 1300.0, 800.0, 1100.0), "budget spent")
-    (open_point,) = [
-        p for p in points(view, analyze(view), Source.stored(view)) if p.topic == "OPEN"
-    ]
+    (open_point,) = [p for p in points(view, analyze(view), view.run_id) if p.topic == "OPEN"]
     assert open_point.text == "the rate is not known to 3 %"
     assert open_point.command.startswith("deadheat resume ")
 

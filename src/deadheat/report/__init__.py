@@ -37,10 +37,8 @@ def write(
     analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
     writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format_name]}")
     written: Callable[..., str] = writer.write
-    named = importlib.import_module("deadheat.report.findings.next_step").Source
-    known = named(source) if source else None
-    options = {"csv": {}, "terminal": {"source": known, "verbose": verbose}}
-    return written(view, analyze(view), **options.get(format_name, {"source": known}))
+    options = {"csv": {}, "terminal": {"source": source, "verbose": verbose}}
+    return written(view, analyze(view), **options.get(format_name, {"source": source}))
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,6 @@ from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, analyze
-from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
@@ -244,7 +243,7 @@ def _pair(names: Pair) -> Pair:
 
 def _run_page(view: RunView, analysis: Analysis, run: PartRun, image: str | None) -> str:
     """The report as one page, with a link to the index."""
-    html = report_page.write(view, analysis, Source.elsewhere())
+    html = report_page.write(view, analysis, "--from FILE")
     tags = preview_tags(run.answer, f"{run.protocol}, {text(run.machine)}", image)
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1

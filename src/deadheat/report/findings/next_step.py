@@ -14,7 +14,7 @@ from deadheat.report.model.view import RunView
 from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking.alpha_spending import Looks
 from deadheat.stats.ranking.ranks import Pair
-from deadheat.store.listing import kept_options, short_id
+from deadheat.store.listing import kept_options
 from deadheat.workload import parts_of
 
 HOUR_S = 3600.0
@@ -91,23 +91,6 @@ def block_of(view: RunView, analysis: Analysis, contenders: int) -> float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """How a command names the run."""
-
-    argument: str
-
-    @classmethod
-    def stored(cls, view: RunView) -> "Source":
-        """A run of the default store."""
-        return cls(short_id(view.run_id))
-
-    @classmethod
-    def elsewhere(cls) -> "Source":
-        """A run that the reader's store does not have."""
-        return cls("--from FILE")
-
-
-@dataclass(frozen=True, slots=True)
 class NextStep:
     """A command, and how many minutes it takes at most, if that is known."""
 
@@ -115,10 +98,11 @@ class NextStep:
     minutes: int | None = None
 
 
-def next_step(view: RunView, analysis: Analysis, pairs: Sequence[Pair], source: Source) -> NextStep:
+def next_step(view: RunView, analysis: Analysis, pairs: Sequence[Pair], source: str) -> NextStep:
     """The command that would decide these pairs: more time, a race of these, or a wider margin.
 
-    Pairs that are too close do not count, unless all are.
+    Pairs that are too close do not count, unless all are. `source` names the run in a command: its
+    id, or `--from FILE` for one that the reader's store does not have.
     """
     left_out = too_close(view, analysis, pairs)
     if len(left_out) == len(pairs):
@@ -163,7 +147,7 @@ def _with_budget(
     return NextStep(run_anew(view, names, ["--budget", f"{minutes}m", *options]), minutes)
 
 
-def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
+def more_for_lone(view: RunView, name: str, source: str) -> NextStep:
     """The command that measures the only contender for longer."""
     spent_s = view.race_s or view.budget_s or BUDGET_S
     minutes = math.ceil(max(spent_s, MINUTE_S) / MINUTE_S)
@@ -173,9 +157,9 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
     return NextStep(run_anew(view, [name], options))
 
 
-def _more(view: RunView, time_s: float, source: Source) -> NextStep:
+def _more(view: RunView, time_s: float, source: str) -> NextStep:
     minutes = math.ceil(time_s / MINUTE_S)
-    command = f"deadheat resume {source.argument} --more {minutes}m"
+    command = f"deadheat resume {source} --more {minutes}m"
     return NextStep(" ".join(filter(None, (command, shlex.join(_where(view))))), minutes)
 
 
@@ -184,7 +168,7 @@ def _where(view: RunView) -> list[str]:
     return [*kept_options(view.command, ("--catalog",)), *place_options(view.command)]
 
 
-def can_extend(view: RunView, source: Source) -> bool:
+def can_extend(view: RunView, source: str) -> bool:
     """Whether `deadheat resume --more` can go on: a race that was measured here."""
     return (
         view.settles
@@ -192,7 +176,7 @@ def can_extend(view: RunView, source: Source) -> bool:
         and view.conclusion.why == "budget spent"
         and view.command[1:2] == ("run",)
         and view.conclusion.imported is None
-        and not source.argument.startswith("--from")
+        and not source.startswith("--from")
     )
 
 

@@ -19,7 +19,6 @@ from deadheat.report.findings.conclusion import conclusions, most_failed, why_no
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.next_step import (
     NextStep,
-    Source,
     more_for_lone,
     next_step,
     reasonable_s,
@@ -56,7 +55,7 @@ class Point:
     command: str = ""
 
 
-def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ...]:
+def points(view: RunView, analysis: Analysis, source: str) -> tuple[Point, ...]:
     """Every point of a run, in the order of reading."""
     shown = (
         *(Point("KNOWN", statement.text) for statement in capacity_statements(view)),
@@ -69,8 +68,8 @@ def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ..
         *((Point("NOTE", f"type the password in place of {MASK}: no output shows it"),) * masks),
         *_cautions(view),
         *_noise(view, analysis),
-        Point("SEE", "everything", "", f"deadheat report {source.argument} -v"),
-        Point("SEE", "a web page", "", f"deadheat report {source.argument} {PAGE}"),
+        Point("SEE", "everything", "", f"deadheat report {source} -v"),
+        Point("SEE", "a web page", "", f"deadheat report {source} {PAGE}"),
     )
 
 
@@ -97,7 +96,7 @@ def _of_rates(view: RunView) -> Iterator[Point]:
         yield from (Point(topic.upper(), text) for text in by_topic.get(topic, []))
 
 
-def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Point]:
+def _of_level(view: RunView, analysis: Analysis, source: str) -> Iterator[Point]:
     level = analysis.main
     if (lone := lone_rate(view, level)) is not None:
         for statement in lone_statements(view, level):
@@ -124,7 +123,7 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
 
 
 def open_points(
-    view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source
+    view: RunView, analysis: Analysis, level: LevelAnalysis, source: str
 ) -> tuple[Point, ...]:
     """What a level leaves open, each point with the command that would decide it."""
     if (lone := lone_rate(view, level)) is not None:
@@ -134,7 +133,7 @@ def open_points(
     return tuple(_open(view, analysis, level.ranking, source))
 
 
-def _lone_open(view: RunView, lone: LoneRate, source: Source) -> Iterator[Point]:
+def _lone_open(view: RunView, lone: LoneRate, source: str) -> Iterator[Point]:
     if not lone.known:
         precision = numbers.percent(PRECISION, 0)
         step = more_for_lone(view, lone.standing.contender.name, source)
@@ -154,7 +153,7 @@ def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
         yield Point("KNOWN", f"{numbers.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
 
 
-def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -> Iterator[Point]:
+def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: str) -> Iterator[Point]:
     """The undecided neighboring pairs from the top, each with the command that would decide it."""
     undecided = [pair for pair in ranking.neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:OPEN_MAX]:

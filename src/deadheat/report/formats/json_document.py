@@ -23,7 +23,7 @@ from deadheat.report.findings.common_rate import (
 from deadheat.report.findings.conclusion import answer, conclusions, trust
 from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.heading import heading, measured, method
-from deadheat.report.findings.next_step import Source, reasonable_s, remaining
+from deadheat.report.findings.next_step import reasonable_s, remaining
 from deadheat.report.findings.pauses import pauses_at
 from deadheat.report.findings.points import open_points
 from deadheat.report.findings.precision import limit_of
@@ -36,6 +36,7 @@ from deadheat.report.model.series import QUANTILES, Distribution
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.stats.ranking.ranks import Ranking
 from deadheat.stats.ranking.ratio import RatioInterval
+from deadheat.store.listing import short_id
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 
@@ -43,13 +44,13 @@ Made = TypeVar("Made", bound=to.Part)
 
 
 def write(
-    view: RunView, analysis: Analysis, indent: Literal[2] | None = 2, source: Source | None = None
+    view: RunView, analysis: Analysis, indent: Literal[2] | None = 2, source: str | None = None
 ) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output.
 
     Its commands name the run by `source`; without it, by its id.
     """
-    document = build(view, analysis, source or Source.stored(view))
+    document = build(view, analysis, source or short_id(view.run_id))
     try:
         text = document.model_dump_json(indent=indent, by_alias=True)
     except PydanticSerializationError:  # half of a surrogate pair, as no run writes it
@@ -60,7 +61,7 @@ def write(
     return text + "\n"
 
 
-def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
+def build(view: RunView, analysis: Analysis, source: str) -> to.Document:
     views = view.by_workload
     analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
     pairs = list(zip(views, analyses, strict=True))
@@ -246,7 +247,7 @@ def _level(
     view: RunView,
     analysis: Analysis,
     level: LevelAnalysis,
-    source: Source,
+    source: str,
     faults: Mapping[str, str | None],
 ) -> to.LevelPart:
     ranking = level.ranking

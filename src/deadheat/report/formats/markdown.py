@@ -10,7 +10,6 @@ from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.findings.common_rate import objective
 from deadheat.report.findings.conclusion import answer, conclusions, difference
 from deadheat.report.findings.heading import command_line, heading, measured, method
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.profile import Profile, profile
 from deadheat.report.findings.profile import sentences as predictions
@@ -46,14 +45,15 @@ from deadheat.report.formats.tables import (
 )
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.ranks import Ranking
+from deadheat.store.listing import short_id
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
 OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 
-def write(view: RunView, analysis: Analysis, source: Source | None = None) -> str:
+def write(view: RunView, analysis: Analysis, source: str | None = None) -> str:
     """The whole report. Foreign text is escaped, never markup."""
-    source = source or Source.stored(view)
+    source = source or short_id(view.run_id)
     overview = profile(view)
     if overview is None:
         return "\n".join(_lines(view, analysis, source)) + "\n"
@@ -93,9 +93,7 @@ def code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _lines(
-    view: RunView, analysis: Analysis, source: Source, explains: bool = True
-) -> Iterator[str]:
+def _lines(view: RunView, analysis: Analysis, source: str, explains: bool = True) -> Iterator[str]:
     """`explains`: show what was counted of a request, which is not shown yet."""
     yield from _answer(view, analysis, source, explains)
     if explains:
@@ -130,7 +128,7 @@ def _lines(
         yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
 
 
-def _answer(view: RunView, analysis: Analysis, source: Source, explains: bool) -> Iterator[str]:
+def _answer(view: RunView, analysis: Analysis, source: str, explains: bool) -> Iterator[str]:
     """The answer, what was measured, one table, and the points."""
     first = answer(view, analysis.main) if analysis.levels else "Nothing was measured"
     yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))

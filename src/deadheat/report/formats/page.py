@@ -15,7 +15,6 @@ from deadheat.console import console as make_console
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis
-from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import json_document, terminal
 from deadheat.report.model.view import RunView
 
@@ -24,7 +23,7 @@ PLAIN_WIDTH = 100
 GZIP_LEVEL = 6  # 9 takes three times as long for 3 % fewer bytes
 
 
-def write(view: RunView, analysis: Analysis, source: Source | None = None) -> str:
+def write(view: RunView, analysis: Analysis, source: str | None = None) -> str:
     """The page with this run. The same run gives the same bytes."""
     text = json_document.write(view, analysis, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
@@ -49,7 +48,7 @@ def fill(title: str, plain: str = "", document: str = "") -> str:
     return re.sub("|".join(texts), lambda match: html.escape(texts[match[0]]), page, count=3)
 
 
-def _plain(view: RunView, analysis: Analysis, source: Source | None) -> str:
+def _plain(view: RunView, analysis: Analysis, source: str | None) -> str:
     console = make_console(width=PLAIN_WIDTH, styled=False)
     with console.capture() as capture:
         terminal.show(console, view, analysis, source)

@@ -11,10 +11,11 @@ from deadheat import numbers
 from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import paired_rates
-from deadheat.report.findings.next_step import Source, next_step, run_anew
+from deadheat.report.findings.next_step import next_step, run_anew
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Change, Outcome
+from deadheat.store.listing import short_id
 from deadheat.strict import JsonObject, finite
 from deadheat.workload import HELLO, Level
 
@@ -135,7 +136,8 @@ def _regression(
         fix = None
         if outcome is Outcome.INCONCLUSIVE:
             pair = level.ranking.pair(base, head)
-            fix = f"a longer run: {next_step(view, analysis, [pair], Source.stored(view)).command}"
+            step = next_step(view, analysis, [pair], short_id(view.run_id))
+            fix = f"a longer run: {step.command}"
     ours, theirs = standings[head].cell, standings[base].cell
     head_rate_per_s, base_rate_per_s = paired_rates(ours, theirs)
     return Regression(

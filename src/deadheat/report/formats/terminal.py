@@ -20,7 +20,6 @@ from deadheat.report.findings.common_rate import objective
 from deadheat.report.findings.conclusion import answer, conclusions
 from deadheat.report.findings.footprint import is_asked
 from deadheat.report.findings.heading import command_line, heading, measured
-from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, profile
@@ -55,6 +54,7 @@ from deadheat.report.formats.tables import (
     with_bars,
 )
 from deadheat.report.model.view import RunView
+from deadheat.store.listing import short_id
 
 GAP = 2
 ADVICE_INDENT = 4
@@ -64,7 +64,7 @@ SPARE = ("version", "language", "trials")  # left out rather than put into anoth
 
 
 def write(
-    view: RunView, analysis: Analysis, source: Source | None = None, verbose: bool = False
+    view: RunView, analysis: Analysis, source: str | None = None, verbose: bool = False
 ) -> str:
     """The report at standard output's width and encoding, with colors only on a terminal."""
     console = make_console()
@@ -78,11 +78,11 @@ def show(
     console: Console,
     view: RunView,
     analysis: Analysis,
-    source: Source | None = None,
+    source: str | None = None,
     verbose: bool = False,
 ) -> None:
     """Print the report. No text in it is interpreted as markup."""
-    source = source or Source.stored(view)
+    source = source or short_id(view.run_id)
     parts: list[RenderableType] = []
     overview = profile(view)
     if overview is not None:
@@ -100,7 +100,7 @@ def show(
 
 
 def _answer(
-    view: RunView, analysis: Analysis, source: Source, width: int, is_last: bool, explains: bool
+    view: RunView, analysis: Analysis, source: str, width: int, is_last: bool, explains: bool
 ) -> Iterator[RenderableType]:
     """The answer, what was measured, one table, and the points."""
     if analysis.levels:
