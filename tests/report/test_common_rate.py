@@ -27,31 +27,36 @@ PROTOCOL: Mapping[str, Any] = SETTLE | {
     "rates": [1000.0, 10000.0],
     "price_per_core_hour": 0.04,
 }
+COSTS_US = {"cheap": 10.0, "dear": 20.0, "late": 30.0}
 
 
-def raced(path: Path, requests: int = 6000) -> MadeRun:
-    """`cheap` needs 10 µs, `dear` 20, `late` 30; `late` does not hold 10,000 requests/s."""
+def raced(
+    path: Path,
+    costs_us: Mapping[str, float] = COSTS_US,
+    *,
+    requests: int = 6000,
+    starts: int = 3,
+    noise: float = 0.01,
+) -> MadeRun:
+    """Trials at both rates; `late` does not hold 10,000 requests/s."""
     run = made_run(path / "runs.sqlite", protocol=PROTOCOL)
-    costs_us = {"cheap": 10.0, "dear": 20.0, "late": 30.0}
     for name in costs_us:
         run.contender(name)
-    for start in range(1, 4):
-        for block in (2 * start - 1, 2 * start):
-            for rate_per_s in (1000.0, 10000.0):
-                for name, cost_us in costs_us.items():
-                    is_late = name == "late" and rate_per_s > 1000
-                    run.trial(
-                        name,
-                        rate_per_s,
-                        kind=COMMON_RATE,
-                        invocation=start,
-                        block=block,
-                        offered_rate_per_s=rate_per_s,
-                        server_cpu_us_per_request=cost_us * run.random.lognormvariate(0, 0.01),
-                        histograms={"response_us": histogram(requests, round(10 * cost_us))},
-                        gates=failed("achieved", 0.6) if is_late else (),
-                        result={"reached_per_s": 6000.0 if is_late else rate_per_s},
-                    )
+    places = itertools.product(range(1, starts + 1), (0, 1), PROTOCOL["rates"], costs_us.items())
+    for start, half, rate_per_s, (name, cost_us) in places:
+        is_late = name == "late" and rate_per_s > 1000
+        run.trial(
+            name,
+            rate_per_s,
+            kind=COMMON_RATE,
+            invocation=start,
+            block=2 * start - half,
+            offered_rate_per_s=rate_per_s,
+            server_cpu_us_per_request=cost_us * run.random.lognormvariate(0, noise),
+            histograms={"response_us": histogram(requests, round(10 * cost_us))},
+            gates=failed("achieved", 0.6) if is_late else (),
+            result={"reached_per_s": 6000.0 if is_late else rate_per_s},
+        )
     run.end(why="budget spent")
     return run
 
@@ -130,25 +135,10 @@ def test_json_and_csv_have_both_orders(tmp_path: Path) -> None:
 def test_what_is_open_has_a_command_that_keeps_the_rates(
     tmp_path: Path, starts: int, words: str
 ) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol=PROTOCOL)
-    for name in ("alpha", "beta"):
-        run.contender(name)
-    for start, name in itertools.product(range(1, starts + 1), ("alpha", "beta")):
-        for block in (2 * start - 1, 2 * start):
-            cost_us = 10 * run.random.lognormvariate(0, 0.1)
-            run.trial(
-                name,
-                1000.0,
-                kind=COMMON_RATE,
-                invocation=start,
-                block=block,
-                offered_rate_per_s=1000.0,
-                server_cpu_us_per_request=cost_us,
-            )
-    run.end(why="budget spent")
+    run = raced(tmp_path, {"alpha": 10.0, "beta": 10.0}, starts=starts, noise=0.1)
     text = text_of(run, "terminal")
     assert f"OPEN       {words}" in text
-    assert "deadheat run alpha beta --rate 1000 --budget " in text
+    assert "deadheat run alpha beta --rate 1000,10000 --budget " in text
 
 
 def copies(random: np.random.Generator, measure: str) -> np.ndarray:
