@@ -88,21 +88,20 @@ def test_compares_two_contenders_of_a_run(run: MadeRun) -> None:
         two_contenders(view, "alpha", "omega")
 
 
-def test_names_the_workloads_and_definitions_that_differ(tmp_path: Path) -> None:
-    route = {"name": "route", "requests": [{"path": "/a"}]}
-    views = []
-    for place, protocol in enumerate(
-        (
-            {**SETTLE, "workloads": []},
-            {**SETTLE, "workloads": [route]},
-            {**SETTLE, "workloads": [{**route, "requests": [{"path": "/b"}]}]},
+def test_names_the_workloads_and_definitions_that_differ_in_order(run: MadeRun) -> None:
+    names = ["route", "wait", "echo", "files", "db", "auth"]
+    plain, routed, changed = (
+        MadeRun(run.store, protocol={**SETTLE, "workloads": workloads}).ended()
+        for workloads in (
+            [],
+            [{"name": name, "requests": [{"path": "/a"}]} for name in names],
+            [{"name": name, "requests": [{"path": "/b"}]} for name in names],
         )
-    ):
-        views.append(made_run(tmp_path / f"{place}.sqlite", protocol=protocol).ended())
-    plain, routed, changed = views
+    )
     assert differences(plain, plain) == ()
     assert [item.what for item in differences(plain, routed)] == ["workloads"]
-    assert [item.what for item in differences(routed, changed)] == ["workload route"]
+    whats = [item.what for item in differences(routed, changed)]
+    assert whats == [f"workload {name}" for name in names]
 
 
 @pytest.mark.parametrize(

@@ -448,11 +448,12 @@ def _without_workloads(view: RunView) -> Mapping[str, Any]:
 
 
 def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
-    """Their names, and a hash of each that both have: its requests may have changed."""
+    """Their names, and a hash of each that both have, in order: its requests may have changed."""
     yield "workloads", list(first.workloads), list(second.workloads)
     before, after = (_hashes(view.protocol) for view in (first, second))
-    for name in before.keys() & after.keys():
-        yield f"workload {name}", before[name], after[name]
+    for name in before:
+        if name in after:
+            yield f"workload {name}", before[name], after[name]
 
 
 def _hashes(protocol: StoredProtocol) -> dict[str, str]:
