@@ -64,6 +64,11 @@ def test_a_long_build_step_is_cut(run: MadeRun) -> None:
     assert len(text) < 100
 
 
+def test_bug_a_fault_without_a_text_in_a_bundle_ended_the_report(run: MadeRun) -> None:
+    run.contender("a", fault=" ")
+    assert cautions_of(run)["absent"].text == "a did not run: "
+
+
 def test_counts_the_contenders_beyond_the_first_few(run: MadeRun) -> None:
     for name in "abcdefg":
         run.contender(name)

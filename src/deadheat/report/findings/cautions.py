@@ -187,7 +187,7 @@ def _absent(contenders: Iterable[ContenderView]) -> Iterator[Caution]:
 def _fault(fault: str) -> str:
     """Its first line. Of a build step, whose command may be a script, the beginning is shown."""
     cut = BUILD_STEP.sub(lambda m: f"build step `{one_line(m[1], COMMAND_MAX)}`", fault.strip())
-    return cut.splitlines()[0]
+    return next(iter(cut.splitlines()), "")
 
 
 def _failed_starts(contender: ContenderView) -> Iterator[str]:
