@@ -1,13 +1,14 @@
 """Why one server needs more CPU time than another: gaps, signs, and each format of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deadheat.errors import DeadheatError, StoreError
-from deadheat.report.findings.explanation import frames_text, gaps, left_out, signs
+from deadheat.report.findings.explanation import frames_text, gaps, left_out, signs, slowed_text
 from deadheat.report.picture import draw
 from tests.report.made import MadeRun, histogram, made_run
 
@@ -140,6 +141,17 @@ def test_waiting_for_a_delayed_acknowledgment_has_a_sign(tmp_path: Path) -> None
     )
     codes = [sign.code for sign in signs(run.view())]
     assert codes == ["several_writes", "delayed_ack"]
+
+
+def test_bug_shares_that_look_alike_were_a_range(tmp_path: Path) -> None:
+    """Printed: `they answered 10 % to 10 % of their rate`."""
+    view = explained(tmp_path, {"a": (20.0, 10.0)}).view()
+    (a,) = view.contenders
+    assert a.explained is not None
+    b = replace(a, explained=replace(a.explained, traced_rate_per_s=101.0))
+    assert "they answered 10 % of their rate" in (
+        slowed_text(replace(view, contenders=(a, b))) or ""
+    )
 
 
 def test_functions_on_top_and_what_has_no_name_are_said(tmp_path: Path) -> None:

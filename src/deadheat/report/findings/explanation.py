@@ -346,7 +346,7 @@ def slowed_text(view: RunView) -> str | None:
     if not shares:
         return None
     low, high = (numbers.percent(end, 0) for end in (min(shares), max(shares)))
-    left = low if len({*shares}) == 1 else f"{low} to {high}"
+    left = low if low == high else f"{low} to {high}"
     return (
         f"strace slows servers: they answered {left} of their rate meanwhile, so a server that "
         "finds more work at each wait has fewer waits here than without strace"
