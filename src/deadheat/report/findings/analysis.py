@@ -249,7 +249,7 @@ def _trial_ranking(
     view: RunView, connections: int, limited: Set[str], apart: Set[str], pairs_share: float
 ) -> Ranking | None:
     """The ranking of paired trials, with the controls measured in the same blocks."""
-    cells = _cells(view, connections)
+    cells = cells_at(view, connections)
     places = _places(view, connections)
     rates = {name: valid_rates(cell) for name, cell in cells.items()}
     heats = max((heat for _, heat, _ in places), default=1)
@@ -277,13 +277,14 @@ def _share_without(limited: Set[str], names: Sequence[str]) -> float:
     return math.comb(left, 2) / math.comb(len(names), 2) if left > 1 else 1.0
 
 
-def _cells(view: RunView, connections: int) -> dict[str, Cell]:
+def cells_at(view: RunView, connections: int) -> dict[str, Cell]:
+    """What each contender and control did at one level; empty cells of those that did nothing."""
     everyone = (*view.contenders, *view.controls)
     return {each.name: each.cells.get(connections, Cell(connections)) for each in everyone}
 
 
 def _places(view: RunView, connections: int) -> set[Place]:
-    cells = _cells(view, connections).values()
+    cells = cells_at(view, connections).values()
     return {place_of(trial) for cell in cells for trial in cell.trials}
 
 
@@ -296,7 +297,7 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
         sliced = view.sliced[connections]
         chosen = np.array([sliced.names.index(name) for name in names])
         return pair_fits(sliced.fit, sliced.fit.estimate).of(chosen)
-    everyone = _cells(view, connections)
+    everyone = cells_at(view, connections)
     cells = {name: everyone[name] for name in names}
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     return fit_pairs(rate_matrix({name: valid_rates(cells[name]) for name in names}, places))

@@ -20,7 +20,7 @@ from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
 from deadheat.protocol import StoredProtocol
-from deadheat.report.findings.analysis import LevelAnalysis, analyze, valid_rates
+from deadheat.report.findings.analysis import LevelAnalysis, analyze, cells_at, valid_rates
 from deadheat.report.findings.footprint import FootprintChange, footprint_changes, memory_refusal
 from deadheat.report.findings.versus import versus
 from deadheat.report.model.view import Cell, ContenderView, RunView
@@ -132,14 +132,7 @@ def table(
     beside: Mapping[str, UnpairedChange],
 ) -> list[str]:
     """A line for each contender and control, and one on the machine."""
-    cells = [
-        {
-            contender.name: contender.cells[connections]
-            for contender in (*view.contenders, *view.controls)
-            if connections in contender.cells
-        }
-        for view in (first, second)
-    ]
+    cells = [cells_at(view, connections) for view in (first, second)]
     controls = {control.name for control in first.controls}
     width = max([MIN_NAME_WIDTH, *map(len, all_changes)])
     last = "beside the others [95 %]" if beside else "second / first [95 %]"
@@ -194,12 +187,8 @@ def _machine(of_reference: UnpairedChange) -> str:
 
 def _rates(view: RunView, connections: int) -> dict[str, Floats]:
     """rates[invocation, block] by name, of those with a valid trial."""
-    rates_by_place = {
-        contender.name: valid_rates(contender.cells[connections])
-        for contender in (*view.contenders, *view.controls)
-        if connections in contender.cells
-    }
-    by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
+    cells = cells_at(view, connections)
+    by_name = {name: own for name, cell in cells.items() if (own := valid_rates(cell))}
     rates = rate_matrix(by_name, {place for by_place in by_name.values() for place in by_place})
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from deadheat import numbers
-from deadheat.report.findings.analysis import LevelAnalysis
+from deadheat.report.findings.analysis import LevelAnalysis, cells_at
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
 from deadheat.store.slices import StoredSlice
@@ -82,10 +82,7 @@ def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
 
 
 def _pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
-    cells = {
-        each.name: each.cells.get(level.connections, Cell(level.connections))
-        for each in (*view.contenders, *view.controls)
-    }
+    cells = cells_at(view, level.connections)
     pausing = find_pauses({name: _slices(cell) for name, cell in cells.items()})
     controls = {control.name for control in view.controls}
     return {name: each for name, each in pausing.items() if name not in controls}
