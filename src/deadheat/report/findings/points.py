@@ -98,12 +98,8 @@ def _of_rates(view: RunView) -> Iterator[Point]:
 
 def _of_level(view: RunView, analysis: Analysis, source: str) -> Iterator[Point]:
     level = analysis.main
-    if (lone := lone_rate(view, level)) is not None:
-        for statement in lone_statements(view, level):
-            yield Point(statement.topic.upper(), statement.text)
-        yield from _lone_open(view, lone, source)
-        yield from _pauses(view, level)
-        return
+    for statement in lone_statements(view, level):
+        yield Point(statement.topic.upper(), statement.text)
     if level.ranking is not None:
         yield from _known(view, level.ranking)
     for bound in at_least(view, level):
