@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from deadheat.errors import DeadheatError, StoreError
-from deadheat.report.findings.explanation import frames_text, gaps, left_out, signs, slowed_text
+from deadheat.report.findings.explanation import frames_text, gaps, signs, slowed_text
+from deadheat.report.formats.explained import explanation_points
 from deadheat.report.picture import draw
 from tests.report.made import MadeRun, histogram, made_run
 
@@ -158,7 +159,8 @@ def test_functions_on_top_and_what_has_no_name_are_said(tmp_path: Path) -> None:
     run = explained(tmp_path, {"a": (20.0, 10.0)})
     view = run.view()
     assert frames_text(view.contenders[0]) == "poll_[k] 75.0 %, without a name 25.0 %"
-    assert left_out(view) == ("a flame graph is left out: perf is missing",)
+    (left_out,) = [each for each in explanation_points(view) if each.topic == "LEFT OUT"]
+    assert left_out.text == "a flame graph is left out: perf is missing"
 
 
 def test_a_flame_graph_needs_inferno_and_says_how_to_install_it(

@@ -184,10 +184,17 @@ def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> Non
     assert row["ratio_to_leader"] == row["rank_low"] == ""
 
 
-def test_without_a_valid_trial_there_is_no_rate(run: MadeRun) -> None:
-    run.race({"mine": 1000}, gates_of={"mine": failed()})
+@pytest.mark.parametrize(
+    ("blocks", "why"),
+    [
+        (1, "the only trial failed the check steal"),
+        (24, "none of 24 trials is valid, 24 failed the check steal"),
+    ],
+)
+def test_without_a_valid_trial_there_is_no_rate(run: MadeRun, blocks: int, why: str) -> None:
+    run.race({"mine": 1000}, invocations=1, blocks=blocks, gates_of={"mine": failed()})
     view = run.ended()
     level = analyze(view).main
     assert lone_rate(view, level) is None
-    assert answer(view, level) == "No rate: none of 24 trials is valid, 24 failed the check steal"
+    assert answer(view, level) == f"No rate: {why}"
     assert "rank" not in report.write(view, "terminal", verbose=True)

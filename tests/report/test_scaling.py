@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from deadheat.report import write
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.scaling import Curve, curves
 from deadheat.report.findings.scaling import scaling_sentences as sentences
@@ -86,3 +87,11 @@ def test_servers_share_a_common_sentence(run: MadeRun) -> None:
 def test_one_worker_count_is_not_a_curve(run: MadeRun) -> None:
     run.race({"a": 1000, "b": 2000}, blocks=2)
     assert curves_of(run) == ()
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "md"])
+def test_the_curve_is_a_table_with_its_sentence(tmp_path: Path, format_name: str) -> None:
+    view = scaled(tmp_path, 1, {1: 1000, 2: 2000}).view()
+    text = write(view, format_name, verbose=True)
+    assert "Scaling with workers, at 100 connections" in text
+    assert "so this is not a scaling curve" in " ".join(text.split())
