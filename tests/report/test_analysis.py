@@ -25,6 +25,7 @@ from deadheat.report.findings.points import points
 from deadheat.report.findings.versus import versus
 from deadheat.report.model.view import RunView
 from deadheat.report.picture.bars import draw_bars
+from deadheat.stats.ranking.ranks import Ranking
 from deadheat.store import Gate
 from tests.report.made import QUICK, MadeRun, failed, made_run
 from tests.report.sliced import SLICED, add_slices
@@ -35,6 +36,12 @@ RATES = {"fasthttp": 118_466.0, "hyper": 120_000.0, "express": 60_000.0, "flask"
 
 def analyzed(run: MadeRun) -> Analysis:
     return analyze(run.view())
+
+
+def ranking_of(run: MadeRun) -> Ranking:
+    ranking = analyzed(run).main.ranking
+    assert ranking is not None
+    return ranking
 
 
 def test_ranks_each_level_on_its_own(tmp_path: Path) -> None:
@@ -63,11 +70,9 @@ def test_separated_contenders_have_ranks_and_equal_ones_share_a_group(run: MadeR
 
 def test_a_trial_that_failed_a_gate_does_not_rank(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 8000})
-    before = analyzed(run).main.ranking
+    before = ranking_of(run)
     run.trial("b", 1.0, invocation=1, block=1, gates=failed())
-    after = analyzed(run).main.ranking
-    assert before is not None
-    assert after is not None
+    after = ranking_of(run)
     assert after.rows[0].ratio_to_leader == before.rows[0].ratio_to_leader
     assert after.pairs[0].ratio.ratio == before.pairs[0].ratio.ratio
 
@@ -102,12 +107,9 @@ def test_one_start_gives_an_order_of_medians_and_no_rank(tmp_path: Path) -> None
 
 def test_a_look_with_part_of_the_error_widens_the_intervals(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 8000})
-    whole = analyzed(run).main.ranking
+    whole = ranking_of(run)
     run.end(share=0.2)
-    part = analyzed(run).main.ranking
-    assert whole is not None
-    assert part is not None
-    assert part.pairs[0].ratio.low < whole.pairs[0].ratio.low
+    assert ranking_of(run).pairs[0].ratio.low < whole.pairs[0].ratio.low
 
 
 def test_ranks_nothing_before_the_first_trial(run: MadeRun) -> None:
@@ -146,9 +148,7 @@ def test_a_client_limited_rate_is_a_lower_bound(
 def test_bug_lower_bounds_spent_the_error_beside_the_ranks(run: MadeRun) -> None:
     """Ranks and bounds each spent 5 %; the pairs of both now share it."""
     run.race({"fast": 15000, "middle": 9000, "slow": 3000}, gates_of={"fast": BUSY})
-    view = run.ended()
-    ranking, every = analyze(view).main.ranking, ranking_at(view, 100, with_limited=True)
-    assert ranking is not None
+    ranking, every = ranking_of(run), ranking_at(run.view(), 100, with_limited=True)
     assert every is not None
     assert (len(ranking.pairs), len(every.pairs)) == (1, 3)
     assert ranking.level.alpha == pytest.approx(every.level.alpha)
