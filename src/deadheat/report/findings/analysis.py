@@ -397,6 +397,15 @@ def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """How many times as much, with its interval; None if that is unknown."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """One conclusion under its heading."""
 

@@ -16,7 +16,7 @@ from deadheat import numbers
 from deadheat.campaign.capacity import SERVER_GATES
 from deadheat.campaign.past import COMMON_RATE
 from deadheat.protocol import RateProtocol
-from deadheat.report.findings.analysis import Statement, place_of, shown_name
+from deadheat.report.findings.analysis import Statement, Times, place_of, shown_name
 from deadheat.report.findings.next_step import BUDGET_S, MINUTE_S, reasonable_s, run_anew
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 from deadheat.stats.ranking.decision import Verdict
@@ -129,15 +129,6 @@ ASLEEP = (
     "idle CPUs slept: at a low rate, waking them is a part of the response time, and of the CPU "
     "time where the kernel counts it"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """A ratio above 1 with its interval; None if that is unknown."""
-
-    ratio: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, slots=True)

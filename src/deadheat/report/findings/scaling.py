@@ -6,27 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deadheat import numbers
-from deadheat.report.findings.analysis import LevelAnalysis, Standing
+from deadheat.report.findings.analysis import LevelAnalysis, Standing, Times
 from deadheat.report.model.facts import grouped
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.ranks import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
-    """The rate as a multiple of the rate with the fewest workers; bounds only with an interval."""
-
-    ratio: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The server at one worker count; `doubtful` if either rate behind its gain is."""
+    """The server at one worker count; `doubtful` if either rate behind its gain is.
+
+    The gain is its rate as a multiple of the rate with the fewest workers.
+    """
 
     standing: Standing
-    gain: Gain | None
+    gain: Times | None
     doubtful: bool
 
     @property
@@ -86,19 +80,19 @@ def _curve(view: RunView, level: LevelAnalysis, standings: list[Standing]) -> Cu
 
 def _gain(
     view: RunView, ranking: Ranking | None, standing: Standing, first: Standing
-) -> Gain | None:
+) -> Times | None:
     """From the ranking if both are in it: then it is paired by block and has an interval."""
     names = standing.contender.name, first.contender.name
     if standing is first:
-        return Gain(1.0) if standing.cell.rates_per_s else None
+        return Times(1.0) if standing.cell.rates_per_s else None
     if ranking is not None and standing.ranked and first.ranked:
         pair = ranking.pair(*names)
         ratio, low, high = pair.ratio.ratio, pair.ratio.low, pair.ratio.high
         if not math.isinf(high):
             is_faster = pair.faster == names[0]
-            return Gain(ratio, low, high) if is_faster else Gain(1 / ratio, 1 / high, 1 / low)
+            return Times(ratio, low, high) if is_faster else Times(1 / ratio, 1 / high, 1 / low)
     rates = standing.cell.rate_per_s(view.aggregate), first.cell.rate_per_s(view.aggregate)
-    return Gain(rates[0] / rates[1]) if rates[0] and rates[1] else None
+    return Times(rates[0] / rates[1]) if rates[0] and rates[1] else None
 
 
 def scaling_title(level: LevelAnalysis) -> str:
