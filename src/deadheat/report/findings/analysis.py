@@ -379,20 +379,18 @@ def _at_least(view: RunView, level: LevelAnalysis) -> tuple[AtLeast, ...]:
     ]
     if not ranked or not limited:
         return ()
-    if (ranking := ranking_at(view, level.connections, with_limited=True)) is None:
-        return ()
+    ranking = ranking_at(view, level.connections, with_limited=True)
+    separated = [
+        pair
+        for pair in (ranking.pairs if ranking is not None else ())
+        if pair.verdict is Verdict.SEPARATED and pair.ratio.low > 1
+    ]
+    names = [standing.contender.name for standing in ranked]
     bounds = []
     for contender in limited:
-        ratios_low = {
-            pair.slower: pair.ratio.low
-            for pair in ranking.pairs
-            if pair.verdict is Verdict.SEPARATED
-            and pair.faster == contender.name
-            and pair.ratio.low > 1
-        }
-        names = (standing.contender.name for standing in ranked)
-        if beaten := tuple(name for name in names if name in ratios_low):
-            bounds.append(AtLeast(contender, beaten, ratios_low[beaten[0]]))
+        lows = {pair.slower: pair.ratio.low for pair in separated if pair.faster == contender.name}
+        if beaten := tuple(name for name in names if name in lows):
+            bounds.append(AtLeast(contender, beaten, lows[beaten[0]]))
     return tuple(bounds)
 
 
