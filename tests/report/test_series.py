@@ -14,7 +14,7 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.json_document import write
 from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
-from deadheat.report.model.series import WINDOWS_MAX, Overall, series
+from deadheat.report.model.series import WINDOWS_MAX, series
 from tests.report.made import SETTLE, MadeRun, made_run
 
 TRIALS = SERIES_TRIALS_MAX + 40
@@ -56,15 +56,15 @@ def test_cpu_use_is_between_samples_that_read_it() -> None:
 def test_cpu_use_of_a_chart_agrees_with_the_figure_below_it() -> None:
     """Regression: 0.77 in the chart, 0.99 in the facts. The chart counted time without load."""
     idle_at_both_ends = [1.0, 1.154, 1.308]
-    (chart,) = series([], sampled(idle_at_both_ends), Overall(0.31, 0.99, 900)).cpu_cores
+    (chart,) = series([], sampled(idle_at_both_ends), (0.31, 0.99, 900)).cpu_cores
     assert chart == 0.99
-    long = series([], sampled([1.0, 1.1, 1.298, 1.496, 1.6]), Overall(0.8, 0.99, 900))
+    long = series([], sampled([1.0, 1.1, 1.298, 1.496, 1.6]), (0.8, 0.99, 900))
     assert long.cpu_cores == pytest.approx((0.99, 0.99))
 
 
 def test_a_trial_of_slices_has_its_cpu_use_and_its_peak_memory() -> None:
     """It has no samples in between: its instance ran during its slices only."""
-    columns = series([{"at_s": 0.1, "ok": 10}], [], Overall(1.0, 0.83, 4096))
+    columns = series([{"at_s": 0.1, "ok": 10}], [], (1.0, 0.83, 4096))
     assert (columns.usage_at_s, columns.cpu_cores) == ((1.0,), (0.83,))
     assert columns.memory_bytes == (4096,)
 

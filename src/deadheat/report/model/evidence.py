@@ -296,15 +296,10 @@ def _end(log: str) -> str:
 
 def raw_text(raw: RawOutput) -> str:
     """One trial: where it was, its command, and what it printed."""
-    return "\n".join(_lines(raw)) + "\n"
-
-
-def _lines(raw: RawOutput) -> Iterator[str]:
-    yield (
+    lines = [
         f"# start {raw.invocation}, block {raw.block}, {raw.connections:,} connections: the trial "
-        "nearest the median rate"
-    )
-    yield f"$ {one_line(shlex.join(raw.command), 2_000)}"
-    for printed in (raw.stdout, raw.stderr):
-        if printed.strip():
-            yield printable(printed).rstrip()
+        "nearest the median rate",
+        f"$ {one_line(shlex.join(raw.command), 2_000)}",
+        *(printable(text).rstrip() for text in (raw.stdout, raw.stderr) if text.strip()),
+    ]
+    return "\n".join(lines) + "\n"

@@ -14,8 +14,8 @@ from deadheat.measure.gates.pooled import ClientUse, client_gates, invalidating,
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.series import (
     Distribution,
-    Overall,
     Series,
+    Usage,
     merged,
     of_latency,
     of_summaries,
@@ -42,8 +42,9 @@ class Facts:
     def __init__(
         self, run: StoredRun, whole: bool, series_trials_max: int | None, kept: Kept
     ) -> None:
-        self._run = run
-        self._whole = whole
+        self.run = run
+        self.whole = whole
+        self.series_trials_max = series_trials_max
         self._kept = kept
         self._slices = run.slices
         with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
@@ -69,10 +70,10 @@ class Facts:
             requests_ok=trial.requests_ok or 0,
             server_cpu_us_per_request=trial.server_cpu_us_per_request,
             memory_peak_bytes=trial.memory_peak_bytes,
-            errors=self._run.errors.get(trial.id, {}),
+            errors=self.run.errors.get(trial.id, {}),
             gates_failed=tuple(
                 invalidating(
-                    self._run.gates_failed.get(trial.id, ()), trial.offered_rate_per_s is not None
+                    self.run.gates_failed.get(trial.id, ()), trial.offered_rate_per_s is not None
                 )
             ),
             at_s=trial.at_s,
@@ -84,7 +85,7 @@ class Facts:
             client_busy_share=(
                 result.busiest_thread_share  # a trial of slices has no gate for it
                 if trial.id in self._slices
-                else self._run.client_busy_shares.get(trial.id)
+                else self.run.client_busy_shares.get(trial.id)
             ),
             too_short_to_gather_share=(
                 result.too_short_to_gather_share if trial.id in self._slices else None
@@ -96,7 +97,7 @@ class Facts:
 
     def at_common_rate(self, view: TrialView, trial: StoredTrial) -> TrialView:
         """With the p99 of its response times, of fewer requests than a printed one needs."""
-        texts = self._run.histograms("response_us", [trial.id])
+        texts = self.run.histograms("response_us", [trial.id])
         return replace(
             view,
             response_us_p99=merged(texts).quantile_us(0.99, P99_BEYOND),
@@ -105,15 +106,15 @@ class Facts:
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""
-        if name == "first_byte_us" and not self._whole:
+        if name == "first_byte_us" and not self.whole:
             return Distribution()
-        texts = self._run.histograms(name, [trial.id for trial in trials])
+        texts = self.run.histograms(name, [trial.id for trial in trials])
         if texts:
             try:
                 return self._of(texts)
             except StoreError as error:
                 ids = f"trials {trials[0].id} to {trials[-1].id}"
-                raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
+                raise StoreError(f"run {self.run.id}: {name} of {ids}: {error}") from error
         if name != "service_us":
             return Distribution()
         printed = [trial.result.service_us for trial in trials]
@@ -145,13 +146,12 @@ def _result_of(trial: StoredTrial, needed: bool) -> TrialResult:
     return trial.result if shown else TrialResult()
 
 
-def _overall(trial: StoredTrial) -> Overall | None:
+def _overall(trial: StoredTrial) -> Usage | None:
     """None without a rate, or if the host did not report CPU time or memory."""
-    known = (trial.elapsed_s, trial.rate_per_s, trial.server_cpu_us_per_request)
-    if None in known or trial.memory_peak_bytes is None:
-        return None
     cpus_used = cpus_used_of(trial.rate_per_s, trial.server_cpu_us_per_request)
-    return Overall(trial.elapsed_s or 0.0, cpus_used or 0.0, trial.memory_peak_bytes)
+    if trial.elapsed_s is None or cpus_used is None or trial.memory_peak_bytes is None:
+        return None
+    return trial.elapsed_s, round(cpus_used, 3), trial.memory_peak_bytes
 
 
 def _spread(trials: Iterable[StoredTrial], most_per_level: int | None) -> Iterator[StoredTrial]:

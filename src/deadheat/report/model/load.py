@@ -12,7 +12,6 @@ from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
 from deadheat.host.doctor import host_key
 from deadheat.load.engine import HANDSHAKE
-from deadheat.protocol import StoredProtocol
 from deadheat.report.model.evidence import (
     LinkLosses,
     RawOutput,
@@ -67,18 +66,17 @@ def load_view_of(
 ) -> RunView:
     """The view of a run that is read already; see `load_view`."""
     kept = Kept.of(run)
-    view = with_client_limits(view_of(run, whole, series_trials_max, kept))
-    view = with_model(view, kept)
+    facts = Facts(run, whole, _series_trials_max(run, series_trials_max), kept)
+    view = with_model(with_client_limits(_view(facts)), kept)
     kept.save()
     return view
 
 
-def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Kept) -> RunView:
-    """The view of a stored run, without the model; see `load_view`."""
-    series_trials_max = _series_trials_max(run, series_trials_max)
-    facts = Facts(run, whole, series_trials_max, kept)
+def _view(facts: Facts) -> RunView:
+    """The view of a stored run, without the model."""
+    run = facts.run
     workloads = _workloads(run)
-    first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
+    first, *later = [_on(name, facts) for name in workloads]
     return replace(
         first,
         workloads=workloads,
@@ -97,12 +95,11 @@ def _workloads(run: StoredRun) -> tuple[str, ...]:
     return names
 
 
-def _on(
-    run: StoredRun, workload: str, facts: Facts, whole: bool, series_trials_max: int | None
-) -> RunView:
+def _on(workload: str, facts: Facts) -> RunView:
     """What a run measured on one workload."""
+    run = facts.run
     trials = [trial for trial in run.trials if trial.workload == workload]
-    contenders = _contenders(run, trials, workload, facts, whole)
+    contenders = _contenders(trials, workload, facts)
     return RunView(
         run_id=run.id,
         started_at=run.started_at,
@@ -123,7 +120,7 @@ def _on(
         controls=tuple(each for each in contenders if each.role == "control"),
         gates=run.gate_codes,
         calibration=_calibration(run),
-        series_trials_max=series_trials_max,
+        series_trials_max=facts.series_trials_max,
         skew_us_max=max(filter(None, map(_skew_us, run.trials)), default=None),
         workload=workload,
         workloads=(workload,),
@@ -132,10 +129,7 @@ def _on(
 
 def _skew_us(trial: StoredTrial) -> float | None:
     """Few runs have several load hosts, and reading all results would take long."""
-    if SKEW not in (trial.result_json or ""):
-        return None
-    skew_us = trial.result.skew_us
-    return skew_us
+    return trial.result.skew_us if SKEW in (trial.result_json or "") else None
 
 
 def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
@@ -153,16 +147,17 @@ def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
 
 
 def _contenders(
-    run: StoredRun, of_workload: Sequence[StoredTrial], workload: str, facts: Facts, whole: bool
+    of_workload: Sequence[StoredTrial], workload: str, facts: Facts
 ) -> list[ContenderView]:
     """Those that answer the workload over its transport, as far as their manifests say.
 
     They have their names without it: a contender is one for each transport.
     """
+    run = facts.run
     name, transport = parts_of(workload)
     trials = grouped(of_workload, lambda trial: trial.contender_id)
-    outputs = _outputs(run, trials) if whole else {}
-    builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
+    outputs = _outputs(run, trials) if facts.whole else {}
+    builds = {key: build_of(build) for key, build in run.builds.items()} if facts.whole else {}
     instances = grouped(run.instances, lambda instance: instance.contender_id)
     return [
         ContenderView(
@@ -179,7 +174,7 @@ def _contenders(
             kind=row.manifest.kind,
             fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
-            cells=_cells(trials[row.id], facts, run.protocol, workload),
+            cells=_cells(trials[row.id], facts, workload),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.homepage,
             notes=_notes(row),
@@ -256,10 +251,9 @@ def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dic
     return {key: raw_output(trial, outputs[trial.id]) for key, trial in chosen.items()}
 
 
-def _cells(
-    trials: Sequence[StoredTrial], facts: Facts, protocol: StoredProtocol, workload: str
-) -> dict[int, Cell]:
+def _cells(trials: Sequence[StoredTrial], facts: Facts, workload: str) -> dict[int, Cell]:
     """The closed-loop trials by level."""
+    protocol = facts.run.protocol
     kept = protocol.only(workload).keep_alive
     measured = [trial for trial in trials if trial.kind == "measure"]
     cells = {}

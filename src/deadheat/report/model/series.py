@@ -23,6 +23,8 @@ QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "
 WINDOWS_MAX = 60
 LOADED_FEWEST = 4  # samples of CPU use: the first and the last also cover time without load
 Row = Mapping[str, Any]
+Usage = tuple[float, float, int]
+"""When, the CPUs that the server used, and its memory in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,28 +119,15 @@ class Series:
     memory_bytes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Overall:
-    """A whole trial: its time under load, the CPUs that the server used in it, its peak memory."""
-
-    elapsed_s: float
-    cpus_used: float
-    memory_peak_bytes: int
-
-
-def series(load: Sequence[Row], machine: Sequence[Row], overall: Overall | None = None) -> Series:
+def series(load: Sequence[Row], machine: Sequence[Row], overall: Usage | None = None) -> Series:
     """From the stored rows `load` and `machine` of one trial; either may be empty.
 
+    `overall` is of the whole trial: its time under load, the mean of CPUs, the peak of memory.
     The server's CPU use is shown for time under load only, so it agrees with the trial's figure.
     """
     rates = _rates(load)
-    usage = _usage(machine)
-    if len(usage) >= LOADED_FEWEST:
-        usage = usage[1:-1]
-    elif overall is not None:
-        usage = [(overall.elapsed_s, round(overall.cpus_used, 3), overall.memory_peak_bytes)]
-    else:
-        usage = []
+    usage, whole = _usage(machine), [overall] if overall is not None else []
+    usage = usage[1:-1] if len(usage) >= LOADED_FEWEST else whole
     return Series(
         rate_at_s=tuple(at_s for at_s, _ in rates),
         rate_per_s=tuple(rate for _, rate in rates),
@@ -153,7 +142,8 @@ def _rates(rows: Sequence[Row]) -> list[tuple[float, float]]:
 
     The fragment after the last full window is left out: the last requests in flight end in it.
     """
-    widths_s = [row["at_s"] - at_s for at_s, row in zip(_befores(rows), rows, strict=True)]
+    befores_s = [0.0, *(row["at_s"] for row in rows)]
+    widths_s = [row["at_s"] - at_s for at_s, row in zip(befores_s, rows, strict=False)]
     full_s = max(widths_s, default=0.0)
     whole = [
         (row["at_s"], row["ok"], width_s)
@@ -172,11 +162,7 @@ def _rates(rows: Sequence[Row]) -> list[tuple[float, float]]:
     return joined
 
 
-def _befores(rows: Sequence[Row]) -> list[float]:
-    return [0.0, *(row["at_s"] for row in rows[:-1])][: len(rows)]
-
-
-def _usage(rows: Sequence[Row]) -> list[tuple[float, float, int]]:
+def _usage(rows: Sequence[Row]) -> list[Usage]:
     """Differences of the server's CPU time between the samples that have it."""
     read = [(row["at_s"], next(iter(row["usage"].values()))) for row in rows if row["usage"]]
     step = max(1, math.ceil((len(read) - 1) / WINDOWS_MAX))

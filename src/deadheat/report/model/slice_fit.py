@@ -1,13 +1,13 @@
 """Fits the model of a race in slices."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.protocol import SliceProtocol
+from deadheat.report.model.facts import grouped
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
@@ -32,10 +32,7 @@ def with_model(view: RunView, kept: Kept) -> RunView:
 
 def beside_first_transport(parts: Sequence[RunView]) -> Iterator[tuple[RunView, RunView]]:
     """Each workload over its first transport, and the same over another one."""
-    by_workload: defaultdict[str, list[RunView]] = defaultdict(list)
-    for part in parts:
-        by_workload[parts_of(part.workload)[0]].append(part)
-    for views in by_workload.values():
+    for views in grouped(parts, lambda part: parts_of(part.workload)[0]).values():
         first, *others = sorted(views, key=lambda v: TRANSPORTS.index(parts_of(v.workload)[1]))
         for other in others:
             yield first, other

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Fixed, Settle, StoredProtocol
+from deadheat.protocol import Repetitions, Settle, StoredProtocol
 from deadheat.protocol.model import CONFIDENCE, MARGIN
 from deadheat.report.model.evidence import (
     Build,
@@ -173,8 +173,7 @@ class Cell:
     @property
     def memory_peak_bytes(self) -> int | None:
         """The highest of any trial, valid or not."""
-        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
-        return max(peaks, default=None)
+        return _memory_peak_bytes(self.trials)
 
     @property
     def errors(self) -> Counter[str]:
@@ -256,8 +255,7 @@ class ContenderView:
     @property
     def memory_peak_bytes(self) -> int | None:
         """The highest of any trial at any level."""
-        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
-        return max(peaks, default=None)
+        return _memory_peak_bytes(self.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,34 +334,32 @@ class RunView:
     @property
     def settles(self) -> bool:
         """Whether it measures until the order is settled, not a fixed number of times."""
-        return self._settle is not None
+        return isinstance(self._stopping, Settle)
 
     @property
-    def _settle(self) -> Settle | None:
-        stopping = getattr(self.protocol, "stopping", None)  # a search has none
-        return stopping if isinstance(stopping, Settle) else None
+    def _stopping(self) -> Settle | Repetitions | None:
+        """None for a search."""
+        return getattr(self.protocol, "stopping", None)
 
     @property
     def budget_s(self) -> float | None:
         """Of a race that measures until the order is settled."""
-        return self._settle.budget_s if self._settle else None
+        return getattr(self._stopping, "budget_s", None)
 
     @property
     def repetitions(self) -> int | None:
         """Of each contender, where that is fixed."""
-        return getattr(getattr(self.protocol, "stopping", None), "repetitions", None)
+        return getattr(self._stopping, "repetitions", None)
 
     @property
     def margin(self) -> float:
         """Closer than this is equivalent."""
-        stopping = getattr(self.protocol, "stopping", None)
-        return stopping.margin if isinstance(stopping, Settle | Fixed) else MARGIN
+        return getattr(self._stopping, "margin", MARGIN)
 
     @property
     def confidence(self) -> float:
         """At which all intervals of a table hold together."""
-        stopping = getattr(self.protocol, "stopping", None)
-        return stopping.confidence if isinstance(stopping, Settle | Fixed) else CONFIDENCE
+        return getattr(self._stopping, "confidence", CONFIDENCE)
 
     @property
     def server_cpus(self) -> int:
@@ -404,6 +400,11 @@ def cpus_used_of(rate_per_s: float | None, cpu_us_per_request: float | None) -> 
     if rate_per_s is None or cpu_us_per_request is None:
         return None
     return rate_per_s * cpu_us_per_request / 1e6
+
+
+def _memory_peak_bytes(trials: Sequence[TrialView]) -> int | None:
+    peaks = [t.memory_peak_bytes for t in trials if t.memory_peak_bytes is not None]
+    return max(peaks, default=None)
 
 
 def _per_request(trials: Sequence[TrialView], cpu_us: float | None) -> PerRequest | None:
