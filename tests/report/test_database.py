@@ -35,8 +35,8 @@ def headers(view: RunView) -> list[str]:
 
 def shown(view: RunView) -> tuple[dict[str, str], CellPart]:
     """The only row of the CSV, and the only level of the JSON document."""
-    (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
-    (level,) = build(view, analyze(view), view.run_id).contenders[0].levels
+    (row,) = csv.DictReader(io.StringIO(write(view)))
+    (level,) = build(view, view.run_id).contenders[0].levels
     return row, level
 
 

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.host.doctor import host_key
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.csv_table import write as write_csv
 from deadheat.report.formats.document import SCHEMA, Document, schema
 from deadheat.report.formats.json_document import write
@@ -22,7 +21,7 @@ SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"
 
 def document(run: MadeRun) -> dict[str, Any]:
     view = load_view(run.store, run.run_id)
-    text = write(view, analyze(view))
+    text = write(view)
     Document.model_validate_json(text)
     read: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
     return read
@@ -126,7 +125,7 @@ def test_the_document_rejects_unknown_keys(run: MadeRun) -> None:
 
 def test_csv_has_a_line_for_each_contender_and_level(run: MadeRun) -> None:
     view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyze(view)))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(view))))
     assert [(row["kind"], row["connections"], row["name"]) for row in rows][4:] == [
         ("measure", "100", "a"),
         ("measure", "100", "b"),
@@ -145,7 +144,7 @@ def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
     name = 'a,"b"\nc'
     run.race({name: 9000, "d": 3000}, blocks=2)
     view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyze(view)))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(view))))
     assert rows[0]["name"] == name
 
 
@@ -158,6 +157,6 @@ def test_it_is_ascii_whatever_a_run_holds(tmp_path: Path) -> None:
         run.end()
         view = load_view(run.store, run.run_id)
         for indent in (2, None):
-            written = write(view, analyze(view), indent)
+            written = write(view, indent)
             assert written.isascii()
             assert json.loads(written)["contenders"][0]["notes"] == [text]

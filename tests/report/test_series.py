@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from deadheat.cli import cli
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.json_document import write
 from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
@@ -86,7 +85,7 @@ def run(tmp_path: Path) -> MadeRun:
 
 def trials(run: MadeRun, **options: Any) -> list[dict[str, Any]]:
     view = load_view(run.store, run.run_id, whole=True, **options)
-    document = json.loads(write(view, analyze(view)))
+    document = json.loads(write(view))
     read: list[dict[str, Any]] = document["contenders"][0]["levels"][0]["trials"]
     assert document["run"]["series_trials_max"] == options.get(
         "series_trials_max", SERIES_TRIALS_MAX

@@ -1,6 +1,5 @@
 """The report on a terminal and as Markdown, also where an encoding lacks some signs."""
 
-import io
 import itertools
 import re
 import subprocess
@@ -12,9 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from deadheat.console import fit
-from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats import terminal as text_report
 from deadheat.report.formats.markdown import code, escape, write
-from deadheat.report.formats.terminal import show
 from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
@@ -22,12 +20,8 @@ LONG = "python-gunicorn-flask:w16"
 
 
 def shown(run: MadeRun, width: int = 80, terminal: bool = False, verbose: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=terminal)
-    view = load_view(run.store, run.run_id)
-    show(console, view, analyze(view), verbose=verbose)
-    text = console.file
-    assert isinstance(text, io.StringIO)
-    return text.getvalue()
+    console = Console(width=width, force_terminal=terminal)
+    return text_report.shown(console, load_view(run.store, run.run_id), verbose=verbose)
 
 
 def line_of(text: str, name: str) -> str:
@@ -144,7 +138,7 @@ def test_details_are_behind_verbose(run: MadeRun) -> None:
 
 def written(run: MadeRun) -> str:
     view = load_view(run.store, run.run_id)
-    return write(view, analyze(view))
+    return write(view)
 
 
 def test_every_row_of_a_table_has_as_many_cells(run: MadeRun) -> None:

@@ -49,10 +49,7 @@ def overview(view: RunView) -> Profile:
 
 
 def terminal_text(view: RunView) -> str:
-    console = make_console(width=80, styled=False)
-    with console.capture() as capture:
-        terminal.show(console, view, analyze(view))
-    return capture.get()
+    return terminal.shown(make_console(width=80, styled=False), view)
 
 
 def test_each_transport_has_a_ranking_with_the_names_of_the_servers(view: RunView) -> None:
@@ -145,7 +142,7 @@ def test_sentences_say_what_it_costs_and_how_well_http_predicts_it(view: RunView
     assert "of the rate of hello and takes 4.5 µs more CPU time (medians of 2 servers)" in first
     assert any("hello predicts hello:https with tau-b" in text for text in others)
     assert not any("CPU time" in text for text in others), "one estimate of one thing"
-    assert "What hello:https costs beside hello" in markdown.write(view, analyze(view))
+    assert "What hello:https costs beside hello" in markdown.write(view)
 
 
 def test_bug_a_server_alone_could_not_be_compared_over_two_transports(sliced: MadeRun) -> None:
@@ -159,7 +156,7 @@ def test_bug_a_server_alone_could_not_be_compared_over_two_transports(sliced: Ma
     assert cost.rate_ratio_low < 0.5 < cost.rate_ratio_high
     (sentence,) = sentences(overview(view))
     assert sentence.startswith("hello:https has 50.0 % of the rate of hello")
-    for text in (markdown.write(view, analyze(view)), terminal_text(view)):
+    for text in (markdown.write(view), terminal_text(view)):
         assert "What hello:https costs beside hello" in text
         assert "predicts" not in text
         assert "compared" not in text
@@ -176,12 +173,11 @@ def test_a_connection_per_request_over_tls_has_a_table_of_handshakes(
     rates = {"a:https": 500.0, "b:https": 1000.0}
     run.race(rates, noise=0.0, workload="hello:https", histograms=times)
     view = run.ended()
-    analysis = analyze(view)
     rows = handshakes(view)
     assert [row.name for row in rows] == ([] if keep_alive else ["b", "a"])
-    document = json.loads(json_document.write(view, analysis))
+    document = json.loads(json_document.write(view))
     assert len(document["handshakes"]) == len(rows)
-    text = markdown.write(view, analysis)
+    text = markdown.write(view)
     assert ("## Handshakes" in text) == ("handshakes/s" in terminal_text(view)) == bool(rows)
     for row in rows:
         rate_per_s = next(c.cells[100] for c in view.contenders if c.name == row.name)

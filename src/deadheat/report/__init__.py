@@ -34,11 +34,10 @@ def write(
     that is the run's id. `verbose` adds the details on a terminal; the other formats always have
     them.
     """
-    analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
     writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format_name]}")
     written: Callable[..., str] = writer.write
     options = {"csv": {}, "terminal": {"source": source, "verbose": verbose}}
-    return written(view, analyze(view), **options.get(format_name, {"source": source}))
+    return written(view, **options.get(format_name, {"source": source}))
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from deadheat.edition.model import Edition, EditionPart, Figures, PartRun
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
-from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view_of
 from deadheat.report.model.view import RunView
@@ -101,7 +101,7 @@ class BoardFolder:
         of_edition.append(part)
         self.raced[run_id] = part, meetings_of(run, levels)
         image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
-        self._write(run_file(run_id), _run_page(view, analysis, run, image))
+        self._write(run_file(run_id), _run_page(view, run, image))
         # The card of a pair is that of its first meeting in `finish`: drawing all takes long.
         for each, _, pairs in levels:
             for pair in pairs:
@@ -241,9 +241,9 @@ def _pair(names: Pair) -> Pair:
     return first, second
 
 
-def _run_page(view: RunView, analysis: Analysis, run: PartRun, image: str | None) -> str:
+def _run_page(view: RunView, run: PartRun, image: str | None) -> str:
     """The report as one page, with a link to the index."""
-    html = report_page.write(view, analysis, "--from FILE")
+    html = report_page.write(view, "--from FILE")
     tags = preview_tags(run.answer, f"{run.protocol}, {text(run.machine)}", image)
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1

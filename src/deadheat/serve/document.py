@@ -23,7 +23,6 @@ from deadheat.edition.joined import join, part_of
 from deadheat.errors import DeadheatError
 from deadheat.host.agent.init import end_with
 from deadheat.protocol import AloneProtocol
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
 from deadheat.report.model.load import load_view, load_view_of
 from deadheat.report.model.runs import list_runs
@@ -78,7 +77,7 @@ def packed_document(store_path: Path, run_id: str) -> bytes:
     """The document, made here. Raises `StoreError` if there is no such run."""
     with Store(store_path, read_only=True) as store:
         view = with_defects(store, load_view(store, run_id, whole=True))
-    text = json_document.write(view, analyze(view), indent=None)
+    text = json_document.write(view, indent=None)
     return gzip.compress(text.encode(), PACKING, mtime=0)
 
 

@@ -8,7 +8,8 @@ from deadheat.foreign_text import one_line
 from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
 from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint, is_read
 from deadheat.report.findings.transports import TransportCost, handshakes
-from deadheat.report.formats.tables import NAME_MAX, Column, column
+from deadheat.report.formats.tables import NAME_MAX, Column, column, interval, name
+from deadheat.report.model.facts import grouped
 from deadheat.report.model.view import RunView
 
 HANDSHAKES = "Handshakes"
@@ -35,7 +36,9 @@ def rate_tables(view: RunView) -> list[tuple[str, list[Column]]]:
 def _cost_columns(rows: Sequence[RateStanding]) -> list[Column]:
     columns = [
         *_rate_columns(rows),
-        column(rows, "CPU\nµs/req", _microseconds),
+        column(
+            rows, "CPU\nµs/req", lambda s: numbers.microseconds(s.cell.server_cpu_us_per_request)
+        ),
         column(rows, "times\nthe least", _times),
         column(rows, "CPU\ncores", lambda s: _figure(s.cores)),
         column(rows, "price of\n1M req", lambda s: _figure(s.price_per_million)),
@@ -63,10 +66,6 @@ def _rate_columns(rows: Sequence[RateStanding]) -> list[Column]:
     ]
 
 
-def _microseconds(standing: RateStanding) -> str:
-    return numbers.microseconds(standing.cell.server_cpu_us_per_request)
-
-
 def _times(standing: RateStanding) -> str:
     """`1.23 [1.20–1.27]`"""
     times = standing.times_least
@@ -74,9 +73,7 @@ def _times(standing: RateStanding) -> str:
         return numbers.NONE
     if times.ratio == times.low == times.high == 1:
         return "1"
-    if times.low is None or times.high is None or not numbers.is_known(times.low, times.high):
-        return f"{times.ratio:.2f} {numbers.UNKNOWN}"
-    return f"{times.ratio:.2f} [{times.low:.2f}–{times.high:.2f}]"
+    return interval(times.ratio, times.low, times.high)
 
 
 def _figure(value: float | None) -> str:
@@ -88,15 +85,11 @@ def footprint_columns(view: RunView) -> list[Column]:
     if not is_read(view):
         return []
     footprints = [(each, footprint(view, each)) for each in view.contenders]
-    names = [
-        one_line(contender.label or contender.name, NAME_MAX)
-        for contender, each in footprints
-        if each is not None
-    ]
+    started = [contender for contender, each in footprints if each is not None]
     rows = [each for _, each in footprints if each is not None]
     levels = sorted({each.connections for row in rows for each in row.connections})
     columns = [
-        column(names, "server", str, False),
+        column(started, "server", name, False),
         column(rows, "start\nms", lambda r: _spread(r.ready_s, 1e-3)),
         column(rows, "idle\nMiB", lambda r: _spread(r.idle_bytes, numbers.MIB)),
         *(
@@ -136,11 +129,9 @@ def _spread(spread: MeanOfStarts | None, unit: float) -> str:
     if spread is None:
         return numbers.NONE
     mean = numbers.figure(spread.mean / unit)
-    return (
-        mean
-        if spread.low is None
-        else f"{mean} [{numbers.figure((spread.mean - spread.low) / unit)}]"
-    )
+    if spread.low is None:
+        return mean
+    return f"{mean} [{numbers.figure((spread.mean - spread.low) / unit)}]"
 
 
 def _idle_at(row: Footprint, connections: int) -> str:
@@ -158,10 +149,7 @@ def _count(number: int | None) -> str:
 
 def transport_tables(costs: Sequence[TransportCost]) -> list[tuple[str, list[Column]]]:
     """For each workload and transport, a titled table: the server that loses least comes first."""
-    groups: dict[tuple[str, str], list[TransportCost]] = {}
-    for cost in sorted(costs, key=_loss):
-        groups.setdefault((cost.workload, cost.by), []).append(cost)
-    shown = dict.fromkeys((cost.workload, cost.by) for cost in costs)
+    groups = grouped(costs, lambda cost: (cost.workload, cost.by))
     return [
         (
             f"What {one_line(workload, NAME_MAX)} costs beside {one_line(by, NAME_MAX)}",
@@ -172,8 +160,8 @@ def transport_tables(costs: Sequence[TransportCost]) -> list[tuple[str, list[Col
                 column(rows, "p99 ms more\n[95 %]", _transport_p99, False),
             ],
         )
-        for workload, by in shown
-        for rows in [groups[workload, by]]
+        for (workload, by), group in groups.items()
+        for rows in [sorted(group, key=_loss)]
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import astuple, fields
 from typing import Any
 
 from deadheat.foreign_text import spreadsheet_cell
-from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
+from deadheat.report.findings.analysis import LevelAnalysis, analyze
 from deadheat.report.findings.common_rate import WORDS, RateStanding, rate_levels
 from deadheat.report.findings.footprint import footprint
 from deadheat.report.findings.precision import limit_of
@@ -33,7 +33,7 @@ FIELDS = (
 )
 
 
-def write(view: RunView, analysis: Analysis) -> str:
+def write(view: RunView) -> str:
     """A line for each standing at each level, then a line for each offered rate (open loop).
 
     A field is empty if the figure is unknown or does not apply to this kind of load.
@@ -47,14 +47,14 @@ def write(view: RunView, analysis: Analysis) -> str:
             for key, value in row.items()
         }
         for each in view.by_workload
-        for row in _rows(each, analysis if len(view.workloads) == 1 else analyze(each))
+        for row in _rows(each)
     )
     return text.getvalue()
 
 
-def _rows(view: RunView, analysis: Analysis) -> Iterator[Mapping[str, Any]]:
+def _rows(view: RunView) -> Iterator[Mapping[str, Any]]:
     if view.races:
-        for level in analysis.levels:
+        for level in analyze(view).levels:
             yield from _level(view, level)
     at_rates = {
         (level.connections, level.offered_rate_per_s, measure, each.contender.name): each

@@ -4,7 +4,7 @@ the comment on a pull request.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -14,8 +14,9 @@ from deadheat.foreign_text import one_line
 from deadheat.measure.inspection import Inspection
 from deadheat.measure.review import Check
 from deadheat.protocol.figures import read_figures
-from deadheat.report.formats.markdown import escape
+from deadheat.report.formats.markdown import escape, plain_table
 from deadheat.report.formats.tables import QUESTIONS, answer
+from deadheat.report.model.facts import grouped
 from deadheat.store.json_columns import Behavior
 
 COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
@@ -131,10 +132,7 @@ def server_pages(
         ),
         key=lambda row: (row.server, row.setting != "default", row.setting),
     )
-    languages: dict[str, list[Inspection]] = {}
-    for inspection in shown:
-        language = catalog.all_servers[inspection.server].manifest.language
-        languages.setdefault(language, []).append(inspection)
+    languages = grouped(shown, lambda row: catalog.all_servers[row.server].manifest.language)
     pages = {f"{name}.md": _index(shown, languages, catalog, name)}
     for language, of_language in languages.items():
         pages[f"{name}/{_slug(language)}.md"] = _language(language, of_language, catalog, name)
@@ -196,17 +194,10 @@ def _language(language: str, inspections: Sequence[Inspection], catalog: Catalog
     parts = [f"# Servers in {language}", f"Generated with [{name}.md](../{name}.md)."]
     for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
         parts += _server(catalog.all_servers[server], list(settings), catalog)
-    header = (
-        *(
-            "server",
-            "ready s",
-            "idle MiB",
-            *(text.replace("\n", " ") for text in QUESTIONS.values()),
-        ),
-        *("unknown path", "Date", "freeze", "stop"),
-    )
+    questions = (text.replace("\n", " ") for text in QUESTIONS.values())
+    header = ("server", "ready s", "idle MiB", *questions, "unknown path", "Date", "freeze", "stop")
     if rows := list(_behavior(inspections)):
-        parts += [BEHAVIOR, _table(header, iter(rows))]
+        parts += [BEHAVIOR, _table(header, rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -322,12 +313,10 @@ def _slug(language: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", named).strip("-")
 
 
-def _table(header: Sequence[str], rows: Iterator[Sequence[str]], *, linked: int = 0) -> str:
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, linked: int = 0) -> str:
     """A Markdown table; the first `linked` cells of a row are links of ours, and stay."""
-    lines = [header, ["---"] * len(header)]
-    for row in rows:
-        lines.append([*row[:linked], *map(escape, row[linked:])])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    escaped = ([*row[:linked], *map(escape, row[linked:])] for row in rows)
+    return "\n".join(plain_table([header, *escaped]))
 
 
 def review_markdown(
@@ -342,12 +331,10 @@ def review_markdown(
         "",
         f"{escape(name)} {escape(version or 'of unknown version')}, on {escape(machine)}",
         "",
-        "| check | result | reading |",
-        "| --- | --- | --- |",
-    ]
-    lines += [
-        f"| {escape(check.rule)} | {MARKS[check.passed]} | {escape(_short(check.reading))} |"
-        for check in checks
+        _table(
+            ("check", "result", "reading"),
+            ((check.rule, MARKS[check.passed], _short(check.reading)) for check in checks),
+        ),
     ]
     if log:
         fenced = log.replace("```", "'''")

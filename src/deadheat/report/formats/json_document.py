@@ -43,14 +43,12 @@ NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 Made = TypeVar("Made", bound=to.Part)
 
 
-def write(
-    view: RunView, analysis: Analysis, indent: Literal[2] | None = 2, source: str | None = None
-) -> str:
+def write(view: RunView, indent: Literal[2] | None = 2, source: str | None = None) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output.
 
     Its commands name the run by `source`; without it, by its id.
     """
-    document = build(view, analysis, source or short_id(view.run_id))
+    document = build(view, source or short_id(view.run_id))
     try:
         text = document.model_dump_json(indent=indent, by_alias=True)
     except PydanticSerializationError:  # half of a surrogate pair, as no run writes it
@@ -61,10 +59,10 @@ def write(
     return text + "\n"
 
 
-def build(view: RunView, analysis: Analysis, source: str) -> to.Document:
+def build(view: RunView, source: str) -> to.Document:
     views = view.by_workload
-    analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
-    pairs = list(zip(views, analyses, strict=True))
+    pairs = [(each, analyze(each)) for each in views]
+    analysis = analyze(view)
     faults = _faults(views)
     return _part(
         to.Document,

@@ -1,7 +1,7 @@
 """The report as Markdown with GitHub's tables, to paste or to keep with the code."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from deadheat import numbers
 from deadheat.foreign_text import escaped, one_line
@@ -35,6 +35,7 @@ from deadheat.report.formats.tables import (
     Column,
     behavior_columns,
     capacity_columns,
+    column,
     notes,
     offered_columns,
     profile_columns,
@@ -51,22 +52,22 @@ SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
 OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 
-def write(view: RunView, analysis: Analysis, source: str | None = None) -> str:
+def write(view: RunView, source: str | None = None) -> str:
     """The whole report. Foreign text is escaped, never markup."""
     source = source or short_id(view.run_id)
     overview = profile(view)
     if overview is None:
-        return "\n".join(_lines(view, analysis, source)) + "\n"
-    parts = ["\n".join(_profile(view, analysis, overview))]
+        return "\n".join(_lines(view, analyze(view), source)) + "\n"
+    parts = ["\n".join(_profile(view, overview))]
     for each in view.by_workload:
         title, *lines = _lines(each, analyze(each), source, explains=False)
         parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
-def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[str]:
+def _profile(view: RunView, overview: Profile) -> Iterator[str]:
     """The servers over all workloads, before what each of these shows."""
-    yield from (f"# {_text(PROFILE)}", "", escape(measured(view, analysis)), "")
+    yield from (f"# {_text(PROFILE)}", "", escape(measured(view, analyze(view))), "")
     yield from table(profile_columns(overview))
     for title, columns in transport_tables(overview.transports):
         yield from _titled(title, columns)
@@ -187,11 +188,11 @@ def _neighbors(ranking: Ranking) -> list[Column]:
     if not pairs:
         return []
     return [
-        Column("faster", tuple(pair.faster for pair in pairs), right=False),
-        Column("slower", tuple(pair.slower for pair in pairs), right=False),
-        Column("apart", tuple(difference(pair.ratio) for pair in pairs)),
-        Column("P(faster)", tuple(f"{pair.probability_faster:.3f}" for pair in pairs)),
-        Column("verdict", tuple(pair.verdict.value for pair in pairs), right=False),
+        column(pairs, "faster", lambda pair: pair.faster, False),
+        column(pairs, "slower", lambda pair: pair.slower, False),
+        column(pairs, "apart", lambda pair: difference(pair.ratio)),
+        column(pairs, "P(faster)", lambda pair: f"{pair.probability_faster:.3f}"),
+        column(pairs, "verdict", lambda pair: pair.verdict.value, False),
     ]
 
 
@@ -217,10 +218,16 @@ def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
 
 
 def table(columns: Sequence[Column]) -> Iterator[str]:
-    yield _row([column.header.replace("\n", " ") for column in columns])
+    yield _row(column.header.replace("\n", " ") for column in columns)
     yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
     yield from (_row(cells) for cells in zip(*(c.cells for c in columns), strict=True))
 
 
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_text(cell) for cell in cells) + " |"
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_text, cells))} |"
+
+
+def plain_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table whose cells are Markdown already. The first row is the header."""
+    header, *others = rows
+    return (f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *others))

@@ -14,7 +14,6 @@ from pathlib import Path
 from deadheat.console import console as make_console
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
-from deadheat.report.findings.analysis import Analysis
 from deadheat.report.formats import json_document, terminal
 from deadheat.report.model.view import RunView
 
@@ -23,13 +22,13 @@ PLAIN_WIDTH = 100
 GZIP_LEVEL = 6  # 9 takes three times as long for 3 % fewer bytes
 
 
-def write(view: RunView, analysis: Analysis, source: str | None = None) -> str:
+def write(view: RunView, source: str | None = None) -> str:
     """The page with this run. The same run gives the same bytes."""
-    text = json_document.write(view, analysis, indent=None, source=source)
+    text = json_document.write(view, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
         title=one_line(f"{view.protocol.name} {view.run_id} – deadheat"),
-        plain=_plain(view, analysis, source),
+        plain=terminal.shown(make_console(width=PLAIN_WIDTH, styled=False), view, source),
         document=base64.b64encode(packed).decode(),
     )
 
@@ -46,10 +45,3 @@ def fill(title: str, plain: str = "", document: str = "") -> str:
     texts = {"{title}": title, "{plain}": plain, "{document}": document}
     # Each occurs once before the script, which may contain the same words in braces.
     return re.sub("|".join(texts), lambda match: html.escape(texts[match[0]]), page, count=3)
-
-
-def _plain(view: RunView, analysis: Analysis, source: str | None) -> str:
-    console = make_console(width=PLAIN_WIDTH, styled=False)
-    with console.capture() as capture:
-        terminal.show(console, view, analysis, source)
-    return "\n".join(line.rstrip() for line in capture.get().split("\n"))

@@ -12,7 +12,7 @@ from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import paired_rates
 from deadheat.report.findings.next_step import next_step, run_anew
-from deadheat.report.formats.markdown import code, escape
+from deadheat.report.formats.markdown import code, escape, plain_table
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.change import Change, Outcome
 from deadheat.store.listing import short_id
@@ -78,9 +78,7 @@ def comment(view: RunView, regressions: Sequence[Regression]) -> str:
     lines = [
         f"### deadheat: {worst(regressions).name}",
         "",
-        f"| {' | '.join(HEADER)} |",
-        f"| {' | '.join(['---'] * len(HEADER))} |",
-        *(f"| {' | '.join(_cells(regression))} |" for regression in regressions),
+        *plain_table([HEADER, *map(_cells, regressions)]),
         "",
         *(f"- {escape(sentence(regression))}" for regression in regressions),
         "",
@@ -91,10 +89,7 @@ def comment(view: RunView, regressions: Sequence[Regression]) -> str:
 
 def junit(view: RunView, regressions: Sequence[Regression]) -> str:
     """JUnit XML: a test for each level; an inconclusive one counts as skipped."""
-    count = {
-        outcome: sum(regression.outcome is outcome for regression in regressions)
-        for outcome in Outcome
-    }
+    count = Counter(regression.outcome for regression in regressions)
     suite = ElementTree.Element(
         "testsuite",
         name="deadheat regress",

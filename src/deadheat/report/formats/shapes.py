@@ -8,11 +8,13 @@ languages is shown by language. This table is in addition to the ranking.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
-from deadheat.report.formats.tables import Column, rank, rate
+from deadheat.report.formats.tables import Column, column, rank, rate
+from deadheat.report.model.facts import grouped
 from deadheat.report.model.view import RunView
 
 Groups = Mapping[str, Sequence[Standing]]
@@ -25,19 +27,13 @@ ORDERED_AT = 100  # connections; all these pages order their rows at this level
 
 def by_cores(standings: Sequence[Standing]) -> Groups:
     """One worker, then several, as in woo-2016; without empty groups."""
-    groups = {
-        SINGLE: [standing for standing in standings if not _has_several_workers(standing)],
-        MULTI: [standing for standing in standings if _has_several_workers(standing)],
-    }
-    return {head: group for head, group in groups.items() if group}
+    groups = grouped(standings, lambda each: MULTI if _has_several_workers(each) else SINGLE)
+    return {head: groups[head] for head in (SINGLE, MULTI) if head in groups}
 
 
 def by_language(standings: Sequence[Standing]) -> Groups:
     """A group for each language, as in kzmake-2018, in the order of its first standing."""
-    groups: dict[str, list[Standing]] = {}
-    for standing in standings:
-        groups.setdefault(standing.contender.language or "unknown language", []).append(standing)
-    return groups
+    return grouped(standings, lambda standing: standing.contender.language or "unknown language")
 
 
 def framework(standing: Standing) -> str:
@@ -96,22 +92,19 @@ def _cores(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
 def _languages(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
     groups = by_language(level.standings)
     rows = [standing for group in groups.values() for standing in group]
-    languages = tuple(one_line(language) for language, group in groups.items() for _ in group)
-    head = [Column("language", languages, right=False)]
-    return {"": [*head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
+    languages = [language for language, group in groups.items() for _ in group]
+    head = column(languages, "language", one_line, False)
+    return {"": [head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
 
 
 def _times(view: RunView, level: LevelAnalysis) -> dict[str, Sequence[Column]]:
     rows = level.standings
     times = [
-        Column(
-            f"mean ms\nat {connections:,}", tuple(_mean(standing, connections) for standing in rows)
-        )
+        column(rows, f"mean ms\nat {connections:,}", partial(_mean, connections=connections))
         for connections in view.levels
     ]
-    columns = zip(_rates(view, rows), times, strict=True)
-    names = _names("server", rows, level)
-    return {"": [*names, *(column for pair in columns for column in pair)]}
+    pairs = zip(_rates(view, rows), times, strict=True)
+    return {"": [*_names("server", rows, level), *(each for pair in pairs for each in pair)]}
 
 
 _SHAPES: Mapping[str, Callable[[RunView, LevelAnalysis], dict[str, Sequence[Column]]]] = {
@@ -128,18 +121,13 @@ def _names(
     name: Callable[[Standing], str] = lambda standing: standing.name,
 ) -> list[Column]:
     """The rows' names, and their ranks if the level has any."""
-    names = [Column(header, tuple(one_line(name(standing)) for standing in rows), right=False)]
-    if level.ranked:
-        names.append(Column("rank", tuple(map(rank, rows)), right=False))
-    return names
+    names = [column(rows, header, lambda standing: one_line(name(standing)), False)]
+    return [*names, column(rows, "rank", rank, False)] if level.ranked else names
 
 
 def _rates(view: RunView, rows: Sequence[Standing]) -> list[Column]:
     return [
-        Column(
-            f"req/s\nat {connections:,}",
-            tuple(rate(view, standing, connections) for standing in rows),
-        )
+        column(rows, f"req/s\nat {connections:,}", partial(rate, view, connections=connections))
         for connections in view.levels
     ]
 

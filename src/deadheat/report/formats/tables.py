@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 from deadheat import numbers
@@ -92,7 +93,12 @@ def ranking_columns(
         column(rows, "p50\nms", lambda s: _service_ms(s, "p50"), group="latency"),
         column(rows, "p99\nms", lambda s: _service_ms(s, "p99"), group="latency"),
         column(rows, "CPU\nµs/req", _cpu_us, group="latency"),
-        column(rows, "DB CPU\nµs/req", _database_cpu_us, group="latency"),
+        column(
+            rows,
+            "DB CPU\nµs/req",
+            lambda s: numbers.microseconds(s.cell.database_cpu_us_per_request),
+            group="latency",
+        ),
         column(rows, "user\nµs/req", _part("user_us"), group="parts"),
         column(rows, "system\nµs/req", _part("system_us"), group="parts"),
         column(rows, "voluntary\nswitches/req", _part("voluntary_switches"), group="parts"),
@@ -145,11 +151,11 @@ def with_bars(columns: Sequence[Column], level: LevelAnalysis, cells: int) -> li
 def offered_columns(view: RunView) -> list[Column]:
     """A row for each offered rate of each contender; no columns if there was none."""
     rows = [(c, cell) for c in view.contenders for cell in c.offered if cell.kind != COMMON_RATE]
-    names, cells = [_name(contender) for contender, _ in rows], [cell for _, cell in rows]
-    if not cells:
+    if not rows:
         return []
+    contenders, cells = zip(*rows, strict=True)
     return [
-        column(names, "server", str, False),
+        column(contenders, "server", name, False),
         column(cells, "connections", lambda cell: f"{cell.connections:,}"),
         column(cells, "offered\nreq/s", lambda cell: numbers.rate(cell.offered_rate_per_s)),
         column(cells, "achieved\nreq/s", lambda cell: numbers.rate(cell.achieved_rate_per_s)),
@@ -217,13 +223,16 @@ def behavior_columns(view: RunView) -> list[Column]:
     started = [contender for contender in view.contenders if contender.starts]
     if not started:
         return []
-    behaviors = [_behavior(contender) for contender in started]
+    behaviors = [
+        next((start.behavior for start in contender.starts if start.behavior), Behavior())
+        for contender in started
+    ]
     return [
-        column(started, "server", _name, False),
+        column(started, "server", name, False),
         column(started, "ready\nms", lambda contender: _ready_ms(contender.starts)),
         column(started, "steady state", lambda contender: _steady(contender.starts), False),
         *(
-            Column(header, tuple(answer(getattr(each, key)) for each in behaviors), right=False)
+            column(map(attrgetter(key), behaviors), header, answer, False)
             for key, header in QUESTIONS.items()
         ),
     ]
@@ -353,11 +362,6 @@ def bar(ratio: float, low: float, high: float, cells: int, top: float) -> str:
     return "".join(signs)
 
 
-def plain_bar(ratio: float, cells: int, top: float) -> str:
-    """A hatched bar: a share without a rank."""
-    return "" if math.isnan(ratio) else HATCHED * _cells_of(ratio, cells, top)
-
-
 def axis(cells: int, top: float) -> str:
     """`0        50        100` above the bars; empty if there is no room."""
     signs = [" "] * cells
@@ -376,9 +380,9 @@ def _cells_of(ratio: float, cells: int, top: float) -> int:
 def _bar(standing: Standing, cells: int, top: float) -> str:
     if (ratio := standing.ratio_to_leader) is None:
         return NOT_RANKED
-    if standing.ranked:
+    if standing.ranked or math.isnan(ratio.ratio):
         return bar(ratio.ratio, ratio.low, ratio.high, cells, top)
-    return plain_bar(ratio.ratio, cells, top)
+    return HATCHED * _cells_of(ratio.ratio, cells, top)
 
 
 def _top(level: LevelAnalysis) -> float:
@@ -405,7 +409,7 @@ def _aggregate_note(view: RunView, analysis: Analysis) -> str:
     return f"rates are {view.aggregate}s over {numbers.count(analysis.blocks, noun)}"
 
 
-def _name(contender: ContenderView) -> str:
+def name(contender: ContenderView) -> str:
     return one_line(contender.label or contender.name, NAME_MAX)
 
 
@@ -439,11 +443,6 @@ def per_request(value: float | None) -> str:
     return numbers.figure(value) if value >= 100 else f"{value:.2f}"
 
 
-def _database_cpu_us(standing: Standing) -> str:
-    """CPU time of the database for a request, beside the server's."""
-    return numbers.microseconds(standing.cell.database_cpu_us_per_request)
-
-
 def _peak_mib(standing: Standing) -> str:
     return numbers.mebibytes(standing.contender.memory_peak_bytes)
 
@@ -466,13 +465,14 @@ def _gain(point: CurvePoint) -> str:
         return f"({gain.ratio:.2f})"
     if gain.low is None or gain.high is None:
         return f"{gain.ratio:.2f}"
-    if not numbers.is_known(gain.low, gain.high):
-        return f"{gain.ratio:.2f} {numbers.UNKNOWN}"
-    return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
+    return interval(gain.ratio, gain.low, gain.high)
 
 
-def _behavior(contender: ContenderView) -> Behavior:
-    return next((start.behavior for start in contender.starts if start.behavior), Behavior())
+def interval(ratio: float, low: float | None, high: float | None) -> str:
+    """`1.23 [1.20–1.27]`, or `1.23 [unknown]`."""
+    if low is None or high is None or not numbers.is_known(low, high):
+        return f"{ratio:.2f} {numbers.UNKNOWN}"
+    return f"{ratio:.2f} [{low:.2f}–{high:.2f}]"
 
 
 def _ready_ms(starts: Sequence[StoredInstance]) -> str:

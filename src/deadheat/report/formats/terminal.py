@@ -63,40 +63,31 @@ STYLES = {"KNOWN": "bold green", "OPEN": "bold cyan", "CAUTION": "bold yellow"}
 SPARE = ("version", "language", "trials")  # left out rather than put into another table
 
 
-def write(
-    view: RunView, analysis: Analysis, source: str | None = None, verbose: bool = False
-) -> str:
+def write(view: RunView, source: str | None = None, verbose: bool = False) -> str:
     """The report at standard output's width and encoding, with colors only on a terminal."""
     console = make_console()
-    with console.capture() as capture:
-        show(console, view, analysis, source, verbose)
-    text = "\n".join(line.rstrip() for line in capture.get().split("\n"))
-    return fit(text, console.encoding)
+    return fit(shown(console, view, source, verbose), console.encoding)
 
 
-def show(
-    console: Console,
-    view: RunView,
-    analysis: Analysis,
-    source: str | None = None,
-    verbose: bool = False,
-) -> None:
-    """Print the report. No text in it is interpreted as markup."""
+def shown(console: Console, view: RunView, source: str | None = None, verbose: bool = False) -> str:
+    """The report as the console prints it. No text in it is interpreted as markup."""
     source = source or short_id(view.run_id)
     parts: list[RenderableType] = []
     overview = profile(view)
     if overview is not None:
-        parts += _profile(view, analysis, overview, console.width)
+        parts += _profile(view, overview, console.width)
     for each in view.by_workload:
-        own = analysis if len(view.workloads) == 1 else analyze(each)
+        analysis = analyze(each)
         if overview is not None:
             parts.append(Text(f"\n{one_line(each.workload)}\n", style="bold underline"))
         is_last = each.workload == view.workloads[-1]
         explains = overview is None
-        parts += _answer(each, own, source, console.width, is_last, explains)
+        parts += _answer(each, analysis, source, console.width, is_last, explains)
         if verbose:
-            parts += [Text("\nDetails", style="bold"), *_details(each, own, console.width)]
-    console.print(Group(*parts), highlight=False, emoji=False, crop=False)
+            parts += [Text("\nDetails", style="bold"), *_details(each, analysis, console.width)]
+    with console.capture() as capture:
+        console.print(Group(*parts), highlight=False, emoji=False, crop=False)
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
 
 
 def _answer(
@@ -119,19 +110,19 @@ def _answer(
         yield Text()
         if columns := handshake_columns(view):
             yield Text(HANDSHAKES, style="bold")
-            yield _TextTable(columns, None)
+            yield _TextTable(columns)
             yield Text(f"{HANDSHAKES_NOTE}\n", style="dim")
     elif of_rates := rate_tables(view):
         for title, columns in of_rates:
             yield Text(title, style="bold")
-            yield _TextTable(columns, None)
+            yield _TextTable(columns)
             yield Text()
     elif searched := capacity_columns(view):
         yield Text(f"The highest rate that held {objective(view)}", style="bold")
-        yield _TextTable(searched, None)
+        yield _TextTable(searched)
         yield Text()
     if offered := offered_columns(view):
-        yield _TextTable(offered, None)
+        yield _TextTable(offered)
         yield Text("latency is the response time from the moment each request was due\n", "dim")
     lines = scaling_sentences(curves(view, analysis.main)) if analysis.levels else ()
     scaling = [Point("SCALING", line) for line in lines]
@@ -142,20 +133,14 @@ def _answer(
     yield from _point_lines([*scaling, *shown], width)
 
 
-def _profile(
-    view: RunView, analysis: Analysis, overview: Profile, width: int
-) -> Iterator[RenderableType]:
+def _profile(view: RunView, overview: Profile, width: int) -> Iterator[RenderableType]:
     """The servers over all workloads, before what each of these shows."""
     yield Text(f"{PROFILE}\n", style="bold")
-    yield Text(f"{measured(view, analysis)}\n", style="dim")
-    for page in pages(profile_columns(overview), width)[0]:
-        yield _TextTable(page, None)
-        yield Text()
+    yield Text(f"{measured(view, analyze(view))}\n", style="dim")
+    yield from _tables(profile_columns(overview), width)
     for title, columns in transport_tables(overview.transports):
         yield Text(f"{title}\n", style="bold")
-        for page in pages(columns, width)[0]:
-            yield _TextTable(page, None)
-            yield Text()
+        yield from _tables(columns, width)
     yield from (Text(one_line(line)) for line in predictions(overview))
     if explained := [*explanation_points(view)]:
         yield Text()
@@ -167,9 +152,14 @@ def _explanation(view: RunView, width: int) -> Iterator[RenderableType]:
     """What was counted of each contender that was explained."""
     if columns := explanation_columns(view):
         yield Text(TITLE, style="bold")
-        for page in pages(columns, width)[0]:
-            yield _TextTable(page, None)
-            yield Text()
+        yield from _tables(columns, width)
+
+
+def _tables(columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
+    """The columns as one table or as several, with an empty line after each."""
+    for page in pages(columns, width)[0]:
+        yield _TextTable(page)
+        yield Text()
 
 
 def _with_braces(columns: Sequence[Column], level: LevelAnalysis) -> list[Column]:
@@ -189,7 +179,7 @@ def _point_lines(all_points: Sequence[Point], width: int) -> Iterator[Renderable
         alike = [other for other in all_points if other.topic == point.topic and other.figures]
         pad = max((cell_len(other.text) for other in alike), default=0)
         texts = [point.text.ljust(pad) if point.figures else point.text, point.figures]
-        body = f"{'  '.join(filter(None, texts))}"
+        body = "  ".join(filter(None, texts))
         if cell_len(body) > width - indent and point.figures:
             body = f"{point.text}\n{point.figures}"
         beside = cell_len(body) + GAP + cell_len(point.command) <= width - indent
@@ -243,7 +233,7 @@ def _footprint(view: RunView, width: int) -> Iterator[RenderableType]:
         if not is_asked(view):
             yield Text("\nFootprint", style="bold")
         for page in pages(columns, width)[0]:
-            yield _TextTable(page, None)
+            yield _TextTable(page)
         yield Text(f"{FOOTPRINT_NOTE}\n", style="dim")
 
 
@@ -251,7 +241,7 @@ def _scaling(view: RunView, level: LevelAnalysis) -> Iterator[RenderableType]:
     scaling_curves = curves(view, level)
     if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{scaling_title(level)}", style="bold")
-        yield _TextTable(columns, None)
+        yield _TextTable(columns)
         yield from (Text(one_line(line)) for line in scaling_sentences(scaling_curves))
 
 
@@ -317,7 +307,7 @@ class _TextTable:
     """A table whose cells are one line each; a row is one text where it fits, which is quick."""
 
     columns: Sequence[Column]
-    level: LevelAnalysis | None
+    level: LevelAnalysis | None = None
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         if _width(self.columns) > options.max_width:
