@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.conclusion import answer
-from deadheat.report.findings.profile import Profile, Share, profile
+from deadheat.report.findings.profile import Share, profile
 from deadheat.report.formats.shapes import Groups, by_cores, by_language, framework
 from deadheat.report.formats.tables import rank, rate
 from deadheat.report.model.view import RunView
@@ -105,16 +105,13 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
     unranked = standing.cell.doubtful or (level.ranked and not standing.ranked)
     bar = svg.hatched(*shape) if unranked else [svg.rect(*shape, color, SOLID)]
     low, high = map(chart.x, _ends(view, level, standing))
-    unknown = _is_unknown(standing)
-    if unknown:
-        ends = (chart.left, chart.left + length + FADE_OUT)
-        whisker = [
-            part
-            for end in ends
-            for part in svg.fade(chart.left + length, end, middle, svg.INK, 1.5)
-        ]
-        high = ends[1]
-    else:
+    whisker: list[str] = []
+    if _is_unknown(standing):
+        end = chart.left + length
+        high = end + FADE_OUT
+        for faded in (chart.left, high):
+            whisker += svg.fade(end, faded, middle, svg.INK, 1.5)
+    elif high > low:
         whisker = [
             svg.line(low, middle, high, middle, svg.INK, 1.5),
             *(svg.line(end, middle - 5, end, middle + 5, svg.INK, 1.5) for end in (low, high)),
@@ -125,7 +122,7 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
             chart.left - 10, middle + 4.5, chart.named(standing), anchor="end", longest=NAME_MAX
         ),
         *bar,
-        *(whisker if unknown or high > low else ()),
+        *whisker,
         svg.text(right, middle + 4.5, rate(view, standing, level.connections), size=12),
         svg.text(svg.WIDTH - 16, middle + 4.5, place, anchor="end", fill=svg.MUTED, size=12),
     ]
@@ -142,11 +139,9 @@ def _ends(view: RunView, level: LevelAnalysis, standing: Standing) -> tuple[floa
     length = _length(view, standing)
     if level.ranking is None:
         return standing.cell.spread_per_s or (length, length)
-    if standing.row is None or not standing.ranked:
+    if standing.row is None or not standing.ranked or _is_unknown(standing):
         return (length, length)
     ratio = standing.row.ratio_to_leader
-    if _is_unknown(standing):
-        return (length, length)
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
 
 
@@ -184,7 +179,8 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
         return None
     left = 26 + LETTER * min(SHARES_NAME_MAX, max(len(row.name) for row in overview.rows))
     width = (svg.WIDTH - 16 - left) / len(overview.levels) - GAP
-    title = _profile_title(overview)
+    workloads = [level.workload for level in overview.levels]
+    title = f"Rate as a share of the best, on {numbers.listing(workloads)}"
     parts = svg.title(title)
     top = svg.title_height(parts) + 30
     bottom = top + SHARES_ROW * len(overview.rows)
@@ -203,13 +199,8 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
         for number, row in enumerate(overview.rows):
             middle = top + SHARES_ROW * (number + 0.5)
             parts += _share_bar(row.on(level.workload), x, middle, width, color)
-    workloads = f"workloads {', '.join(level.workload for level in overview.levels)}"
-    return with_footer(view, analysis, title, parts, bottom + 24, True, workloads)
-
-
-def _profile_title(overview: Profile) -> str:
-    names = numbers.listing([level.workload for level in overview.levels])
-    return f"Rate as a share of the best, on {names}"
+    shown = f"workloads {', '.join(workloads)}"
+    return with_footer(view, analysis, title, parts, bottom + 24, True, shown)
 
 
 def _share_bar(share: Share | None, x: float, middle: float, width: float, color: str) -> list[str]:

@@ -5,7 +5,6 @@ import textwrap
 from deadheat import numbers
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
-from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, Standing
 from deadheat.report.findings.versus import Versus, chosen_versus, name_of
 from deadheat.report.formats.tables import rank
@@ -54,7 +53,10 @@ def draw_versus(view: RunView, versus: Versus) -> str:
 def _bars(view: RunView, versus: Versus) -> list[str]:
     """Both rates as bars above the footer; the whisker is the interval of their ratio."""
     top = HEIGHT - 118 - 2 * ROW + 30
-    rates = [_rate(view, standing) for standing in (versus.first, versus.second)]
+    rates = [
+        standing.cell.rate_per_s(view.aggregate) or 0.0
+        for standing in (versus.first, versus.second)
+    ]
     # With a pair the lengths are its ratio: rates of other trials would contradict the sentence.
     share = 1 / versus.pair.ratio.ratio if versus.pair else rates[1] / (rates[0] or 1.0)
     low, high = _ends(versus)
@@ -94,10 +96,6 @@ def _ends(versus: Versus) -> tuple[float | None, float | None]:
     return (1 / ratio.high, 1 / ratio.low) if known else (None, None)
 
 
-def _rate(view: RunView, standing: Standing) -> float:
-    return standing.cell.rate_per_s(view.aggregate) or 0.0
-
-
 def _figures(view: RunView, standing: Standing) -> str:
     figures = f"{numbers.rate(standing.cell.rate_per_s(view.aggregate))} requests/s"
     p99_us = standing.cell.service["p99"]
@@ -107,12 +105,11 @@ def _figures(view: RunView, standing: Standing) -> str:
 
 
 def _footer(view: RunView, versus: Versus) -> list[str]:
-    server = next((host for host in view.hosts if host.role == "server"), None)
     return [
         f"{one_line(str(Level(view.workload, versus.connections)), 60)}, "
         f"{numbers.count(view.server_cpus, 'server CPU')}, closed loop; "
         f"{numbers.moment(view.started_at)}, run {view.run_id}",
-        one_line(wording.machine(server.fingerprint) if server else "unknown machine", 100),
+        one_line(svg.machine(view), 100),
     ]
 
 

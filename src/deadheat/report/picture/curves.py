@@ -26,7 +26,6 @@ from deadheat.report.picture.svg import with_footer
 LEFT, RIGHT, TOP, BOTTOM = 64, 210, 60, 52
 HEIGHT = 400
 APART = 15
-Scale = Callable[[float], float]
 FIRST = 0.1
 LATENCIES_MAX = 8
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
@@ -50,7 +49,7 @@ class Axis:
     """`scale` maps a value to 0..1 of the plane; `ticks` are values with their labels."""
 
     label: str
-    scale: Scale
+    scale: Callable[[float], float]
     ticks: Sequence[tuple[float, str]]
 
 

@@ -27,7 +27,6 @@ BLUE = "#0b62ad"
 # Okabe and Ito 2008, without the yellow, which is invisible on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5195", "#56b4e9", "#8c6d1f", "#59626b")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
-ZOOM = 2
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"></svg>'
 WITH_LETTER = EMPTY.replace("></svg>", f'><text x="2" y="16" font-family="{FONT}">x</text></svg>')
 
@@ -37,14 +36,10 @@ def colors(count: int) -> tuple[str, ...]:
     if count <= len(PALETTE):
         return PALETTE[:count]
     tones = ((0.42, 0.62), (0.62, 0.5))
-    return tuple(
-        "#" + "".join(f"{round(255 * part):02x}" for part in _hls(0.58 + i / count, *tones[i % 2]))
-        for i in range(count)
+    parts = (
+        colorsys.hls_to_rgb((0.58 + i / count) % 1, *tones[i % len(tones)]) for i in range(count)
     )
-
-
-def _hls(hue: float, lightness: float, saturation: float) -> tuple[float, float, float]:
-    return colorsys.hls_to_rgb(hue % 1, lightness, saturation)
+    return tuple("#" + "".join(f"{round(255 * part):02x}" for part in rgb) for rgb in parts)
 
 
 def document(height: float, title: str, parts: Sequence[str], width: float = WIDTH) -> str:
@@ -99,13 +94,9 @@ def rect(x: float, y: float, width: float, height: float, fill: str, opacity: fl
     return _box(x, y, width, height, f'fill="{fill}" fill-opacity="{opacity:g}"')
 
 
-def outline(x: float, y: float, width: float, height: float) -> str:
-    """A dashed bar: a figure that does not count."""
-    return _box(x, y, width, height, f'fill="none" stroke="{MUTED}" stroke-dasharray="3 3"')
-
-
 def hatched(x: float, y: float, width: float, height: float) -> list[str]:
     """A dashed bar with slanted lines: a figure that has no rank. Also plain without color."""
+    outline = _box(x, y, width, height, f'fill="none" stroke="{MUTED}" stroke-dasharray="3 3"')
     end, bottom, strokes = x + width, y + height, []
     start = x - height + HATCH
     while start < end:
@@ -116,7 +107,7 @@ def hatched(x: float, y: float, width: float, height: float) -> list[str]:
             strokes.append(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
         start += HATCH
     path = f'<path d="{"".join(strokes)}" fill="none" stroke="{MUTED}" stroke-width="0.8"/>'
-    return [path, outline(x, y, width, height)] if strokes else [outline(x, y, width, height)]
+    return [path, outline] if strokes else [outline]
 
 
 def _box(x: float, y: float, width: float, height: float, style: str) -> str:
@@ -164,17 +155,22 @@ def with_footer(
     The footer names the protocol, the run and the machine; with `whiskers` also what they are.
     `workloads` is what it shows, if that is not the view's workload alone.
     """
-    server = next((host for host in view.hosts if host.role == "server"), None)
     lines = [
         f"{_load(view, analysis, workloads)}; {numbers.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
-        wording.machine(server.fingerprint) if server else "unknown machine",
+        machine(view),
     ]
     footer = [
         text(16, y + STEP * i, words, fill=MUTED, size=11, longest=125)
         for i, words in enumerate(lines)
     ]
     return document(y + STEP * len(footer), title, [*parts, *footer])
+
+
+def machine(view: RunView) -> str:
+    """The server host in one line."""
+    server = next((host for host in view.hosts if host.role == "server"), None)
+    return wording.machine(server.fingerprint) if server else "unknown machine"
 
 
 def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
@@ -196,7 +192,7 @@ def _whiskers(analysis: Analysis) -> str:
     )
 
 
-def png(svg: str, zoom: int = ZOOM) -> bytes:
+def png(svg: str, zoom: int = 2) -> bytes:
     """By default at twice its size, for dense screens.
 
     Raises `DeadheatError` without resvg or a font.
