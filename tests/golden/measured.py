@@ -1,14 +1,18 @@
-"""Commands that measure, in a world without processes."""
+"""Commands that measure, in a world without processes, and `doctor` on made machines."""
 
 import shutil
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from unittest import mock
 
+from deadheat.host.doctor import Machine, Tool
 from deadheat.host.fake import FakeServer
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 from tests.golden.command_line import CommandLine, Output, session
 from tests.golden.scrub import ROOT
+from tests.host.test_doctor import machine
 from tests.report.made import FINGERPRINT
 
 RATES = {"alpha": 9000.0, "beta": 8990.0, "gamma": 3000.0}
@@ -19,6 +23,30 @@ FAILING = {
     "eta": FakeServer(),
 }
 QUICK = ["--protocol", "quick", "--seed", "1"]
+TLS = "TLS 1.3 with TLS_AES_128_GCM_SHA256, or TLS 1.2, by rustls and ring"
+GOOD = replace(
+    machine(),
+    tools=(Tool("engine", "engine 0.1.0", "uv sync builds it", True),),
+    transports=f"http, https, h2, h2c; {TLS}",
+    cpu_features="flags\t\t: fpu aes\n",
+)
+BAD = replace(
+    machine(
+        {"allowed": [0], "virtual_machine": True, "governors": ["powersave"], "turbo": True,
+         "siblings": {"0": "0-1", "1": "0-1"}},
+        {"net.core.somaxconn": "128", "net.ipv4.tcp_max_syn_backlog": "128",
+         "kernel.io_uring_disabled": "2"},
+        load_average=[3.0, 3.0, 3.0],
+        clocksource="hpet",
+        containment="none",
+        open_files_hard=1024,
+    ),
+    tools=(
+        Tool("engine", None, "uv sync builds it", True),
+        Tool("wrk", None, "apt-get install wrk", False),
+    ),
+    cpu_features="Features\t: fp asimd\n",
+)  # fmt: skip
 
 
 def _measured(arguments: list[str], line: CommandLine) -> str:
@@ -63,6 +91,11 @@ def _in(fake: FakeWorld, arguments: list[str], line: CommandLine) -> str:
         return session([*arguments, "--catalog", "catalog", *store], line, observed=stores)
 
 
+def _doctor(machine: Machine, arguments: Sequence[str], line: CommandLine) -> str:
+    with mock.patch("deadheat.cli.doctor.look_at", return_value=machine):
+        return session(["doctor", *arguments], line)
+
+
 MEASURED: dict[str, Output] = {
     "run/quick.txt": partial(_measured, ["run", "alpha", "beta", "delta", *QUICK]),
     "run/settle.txt": partial(
@@ -74,4 +107,7 @@ MEASURED: dict[str, Output] = {
     "capacity/search.json": partial(_measured, ["capacity", "alpha", "--json"]),
     "verify/outcomes.txt": partial(_measured, ["verify", "alpha", *FAILING, "--load", "10"]),
     "verify/outcomes.json": partial(_measured, ["verify", "alpha", "delta", "--json"]),
+    "doctor/good.txt": partial(_doctor, GOOD, []),
+    "doctor/bad.txt": partial(_doctor, BAD, ["--strict"]),
+    "doctor/bad.json": partial(_doctor, BAD, ["--json"]),
 }

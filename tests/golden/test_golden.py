@@ -13,12 +13,17 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import made_once
-from tests.golden.command_line import CommandLine
-from tests.golden.outputs import OUTPUTS
+from tests.golden.command_line import CommandLine, Output
+from tests.golden.commands import COMMANDS
+from tests.golden.measured import MEASURED
+from tests.golden.pages import PAGES
+from tests.golden.reports import REPORTS
+from tests.golden.revisions import REVISIONS
 from tests.golden.scrub import FOR_MACHINES, as_accepted, rounded
 from tests.golden.stored import AGAIN, DECAY, REPLAY, make_runs
 
 FILES = Path(__file__).with_name("files")
+OUTPUTS: dict[str, Output] = {**REPORTS, **COMMANDS, **MEASURED, **REVISIONS, **PAGES}
 ACCEPT = "uv run pytest tests/golden --accept"
 
 
