@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.report import load_view, write
 from deadheat.report.findings.comparison import two_runs
-from deadheat.report.findings.footprint import MeanOfStarts, footprint, memory_meaning
+from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint
 from tests.report.made import SETTLE, MadeRun, made_run
 
 MIB = 1024 * 1024
@@ -41,15 +41,19 @@ def taken(path: Path, idle_mib: float = 10, held: dict[int, int] = HELD, **more:
     return run
 
 
+def found_in(run: MadeRun) -> Footprint:
+    view = load_view(run.store, run.run_id)
+    found = footprint(view, view.contenders[0])
+    assert found is not None
+    return found
+
+
 def source(text: str) -> dict[str, Any]:
     return {"fingerprints": {role: {"memory_source": text} for role in ("server", "load")}}
 
 
 def test_figures_are_means_over_starts_with_intervals(tmp_path: Path) -> None:
-    run = taken(tmp_path)
-    view = load_view(run.store, run.run_id)
-    found = footprint(view, view.contenders[0])
-    assert found is not None
+    found = found_in(taken(tmp_path))
     assert found.ready_s is not None
     assert found.ready_s.mean == pytest.approx(0.2)
     assert found.ready_s.high == pytest.approx(0.2 + 4.303 * 0.1 / 3**0.5, rel=1e-3)
@@ -60,12 +64,10 @@ def test_figures_are_means_over_starts_with_intervals(tmp_path: Path) -> None:
 
 def test_memory_with_fewer_connections_than_asked_is_not_that_of_all(tmp_path: Path) -> None:
     run = taken(tmp_path, held={100: 100, 1000: 128})
-    view = load_view(run.store, run.run_id)
-    found = footprint(view, view.contenders[0])
-    assert found is not None
+    found = found_in(run)
     assert [each.bytes is None for each in found.connections] == [False, True]
     assert found.bytes_per_connection is None
-    assert "served 128" in write(view, "terminal")
+    assert "served 128" in write(load_view(run.store, run.run_id), "terminal")
 
 
 def test_is_in_every_format(tmp_path: Path) -> None:
@@ -82,8 +84,11 @@ def test_is_in_every_format(tmp_path: Path) -> None:
 
 
 def test_two_runs_agree_within_their_intervals_or_differ(tmp_path: Path) -> None:
-    now = source("anonymous and shared, PSS")
-    runs = [taken(tmp_path / str(n), idle, **now) for n, idle in enumerate((10.0, 10.05, 14.0))]
+    """Both ways to count have one meaning."""
+    runs = [
+        taken(tmp_path / str(idle), idle, **source(f"anonymous and shared, {how}"))
+        for idle, how in ((10.0, "PSS"), (10.05, "cgroup"), (14.0, "PSS"))
+    ]
     first, alike, other = (load_view(run.store, run.run_id) for run in runs)
     for second, verdict in ((alike, "agree"), (other, "differ")):
         (line,) = (line for line in two_runs(first, second)[0] if "idle, KiB" in line)
@@ -101,14 +106,6 @@ def test_refuses_to_compare_memory_of_another_meaning(tmp_path: Path, before: st
     lines, document = two_runs(first, second)
     assert {each.figure for each in document.footprint} == {"start, s"}
     assert any(line.strip().startswith("memory is not compared") for line in lines)
-
-
-def test_both_ways_to_count_have_one_meaning(tmp_path: Path) -> None:
-    runs = [
-        taken(tmp_path / how, **source(f"anonymous and shared, {how}")) for how in ("cgroup", "PSS")
-    ]
-    views = [load_view(run.store, run.run_id) for run in runs]
-    assert len({memory_meaning(view) for view in views}) == 1
 
 
 def test_one_start_has_no_interval() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.report import WHOLE, load_view, write
+from deadheat.report import load_view, write
 from deadheat.report.formats import page
 from tests.report.made import MadeRun, failed
 
@@ -86,13 +86,3 @@ def test_a_page_of_sixty_servers_is_small(run: MadeRun) -> None:
                 series={"load": load, "machine": []},
             )
     assert len(html_of(run).encode()) < BYTES_MAX
-
-
-def test_loads_everything_only_for_formats_that_show_it(run: MadeRun, template: Path) -> None:
-    run.contender("alpha")
-    run.trial("alpha", 5000.0, stdout="printed", series={"load": [{"at_s": 1.0, "ok": 9}]})
-    text = write(load_view(run.store, run.run_id, whole=True), "json")
-    (contender,) = json.loads(text)["contenders"]
-    assert set(WHOLE) == {"json", "html"}
-    assert contender["raw_output"]["stdout"] == "printed"
-    assert contender["levels"][0]["trials"][0]["series"]["rate_per_s"] == [9.0]

@@ -72,16 +72,6 @@ def test_the_short_page_links_each_server_and_names_its_shortfalls(catalog: Cata
     ]
 
 
-def test_the_short_page_has_one_row_for_each_language(
-    stored: list[Inspection], catalog: Catalog
-) -> None:
-    """One table of all servers had 250 lines; the pages of the languages have the details."""
-    page = server_pages(stored, catalog, "servers")["servers.md"]
-    languages = {catalog.servers[row.server].manifest.language for row in stored}
-    assert len(re.findall(r"^\| \[", page, re.MULTILINE)) == len(languages)
-    assert len(page.splitlines()) < 70
-
-
 def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
     """Regression: two thirds of the rows were of folders that had more workloads by then."""
     earlier = replace(GOOD, source_key="of an earlier folder")
@@ -90,13 +80,6 @@ def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
     note = "its folder changed after its verification"
     assert page.count(f"| verified, then changed | 10, 1,000 | {note} |") == 1
     assert page.count(note) == 2
-
-
-def test_each_published_row_is_listed(catalog: Catalog) -> None:
-    page = server_pages(ALL, catalog, "servers")["servers/published.md"]
-    published = re.findall(r"^\| (kzmake-2018|woo-2016|landshark-2009) \|", page, re.MULTILINE)
-    assert len(set(published)) == 3
-    assert len(published) >= 33 + 13 + 10
 
 
 def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog) -> None:
@@ -109,20 +92,6 @@ def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog
     details = pages["servers/common-lisp.md"]
     by_hand = r"^By hand \(\[outcome\].*\): upstream sources, .* built here: no registry\.$"
     assert re.search(by_hand, details, re.M)
-
-
-def test_sorts_settings_below_their_server(catalog: Catalog) -> None:
-    """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:stock."""
-    names = [("java-tomcat-6", "default"), ("java-tomcat", "stock"), ("java-tomcat", "default")]
-    inspections = [
-        Inspection(f"{server}:{setting}", server, setting, behavior=BEHAVIOR, ready_s=0.1)
-        for server, setting in names
-    ]
-    page = server_pages(inspections, catalog, "servers")["servers/java.md"]
-    contenders, _, behavior = page.partition("## Behavior")
-    names_shown = re.findall(r"^\| (java-\S+)", contenders, re.MULTILINE)
-    assert names_shown == ["java-tomcat:default", "java-tomcat:stock", "java-tomcat-6:default"]
-    assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == names_shown[::2]
 
 
 @pytest.fixture(scope="module")

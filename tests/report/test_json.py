@@ -123,22 +123,6 @@ def test_the_document_rejects_unknown_keys(run: MadeRun) -> None:
         Document.model_validate({**read, "extra": 1})
 
 
-def test_csv_has_a_line_for_each_contender_and_level(run: MadeRun) -> None:
-    view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view))))
-    assert [(row["kind"], row["connections"], row["name"]) for row in rows][4:] == [
-        ("measure", "100", "a"),
-        ("measure", "100", "b"),
-        ("measure", "100", "c"),
-        ("measure", "100", "gone"),
-        ("latency", "100", "a"),
-    ]
-    assert rows[8]["offered_rate_per_s"] == "4500.0"
-    assert float(rows[4]["rate_per_s"]) > float(rows[6]["rate_per_s"])
-    assert rows[7]["rate_per_s"] == ""
-    assert rows[7]["not_ranked_because"] == "not measured at this level"
-
-
 def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     name = 'a,"b"\nc'

@@ -60,6 +60,10 @@ def entries(run_id: str) -> dict[str, list[str]]:
     return read
 
 
+def unexpected(*_: object) -> None:
+    pytest.fail("worked out again")
+
+
 @pytest.mark.parametrize(("bundle", "format_name"), BUNDLES.items())
 def test_a_report_of_what_is_kept_is_that_of_the_trials(
     bundle: str, format_name: str, monkeypatch: pytest.MonkeyPatch
@@ -73,9 +77,6 @@ def test_a_report_of_what_is_kept_is_that_of_the_trials(
         assert shown(store, run_id, format_name) == expected
         assert kept_path(run_id).exists()
 
-        def unexpected(*_: object) -> None:
-            pytest.fail("worked out again")
-
         monkeypatch.setattr(slice_fit, "_worked_out", unexpected)
         monkeypatch.setattr(kept.Kept, "put", unexpected)
         assert shown(store, run_id, format_name) == expected
@@ -86,9 +87,6 @@ def test_the_first_report_of_an_imported_run_works_nothing_out(
 ) -> None:
     bundle, path = RESULTS / "make-run.deadheat", tmp_path / "runs.sqlite"
     assert CliRunner().invoke(cli, ["import", str(bundle), "--store", str(path)]).exit_code == 0
-
-    def unexpected(*_: object) -> None:
-        pytest.fail("worked out again")
 
     monkeypatch.setattr(slice_fit, "_worked_out", unexpected)
     with Store(path, read_only=True) as store:
@@ -115,24 +113,17 @@ def test_a_changed_trial_is_read_again(run: MadeRun, merges: list[int]) -> None:
     assert merges == [4, 1]
 
 
-def test_a_changed_entry_is_made_again(run: MadeRun) -> None:
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_changed_entry_is_made_again(run: MadeRun, swaps: bool) -> None:
+    """One with another text, or that of another key."""
     before, path = shown(run.store, run.run_id), kept_path(run.run_id)
-    kept_before = path.read_text()
-    values = json.loads(kept_before)
-    for entry in values["entries"].values():
-        entry[1] = histogram(7, 7)
+    values = json.loads(kept_before := path.read_text())
+    first, second = values["entries"].values()
+    changed = [second, first] if swaps else [[seal, histogram(7, 7)] for seal, _ in (first, second)]
+    values["entries"] = dict(zip(values["entries"], changed, strict=True))
     path.write_text(json.dumps(values))
     assert shown(run.store, run.run_id) == before
     assert path.read_text() == kept_before
-
-
-def test_an_entry_of_another_key_is_made_again(run: MadeRun) -> None:
-    before, path = shown(run.store, run.run_id), kept_path(run.run_id)
-    values = json.loads(path.read_text())
-    keys = list(values["entries"])
-    swapped = dict(zip(keys, [values["entries"][key] for key in reversed(keys)], strict=True))
-    path.write_text(json.dumps({**values, "entries": swapped}))
-    assert shown(run.store, run.run_id) == before
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"code": 1}', '{"entries": []}', "\0"])
@@ -164,15 +155,15 @@ def test_bug_moved_code_no_longer_made_what_is_kept_outdated() -> None:
     assert {*package.glob("stats/**/*.py")} <= seen, "models are in folders of their own"
 
 
-def test_nothing_is_kept_of_a_run_that_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("ends", "trials_min"), [(False, 1), (True, 9)])
+def test_nothing_is_kept_of_a_run_that_goes_on_or_is_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool, trials_min: int
+) -> None:
+    monkeypatch.setattr(kept, "TRIALS_MIN", trials_min)
     run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
     run.race({"a": 9000, "b": 8000}, invocations=2, blocks=2)
-    shown(run.store, run.run_id)
-    assert not kept_path(run.run_id).parent.exists()
-
-
-def test_nothing_is_kept_of_a_small_run(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "TRIALS_MIN", 9)
+    if ends:
+        run.end()
     shown(run.store, run.run_id)
     assert not kept_path(run.run_id).parent.exists()
 

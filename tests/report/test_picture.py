@@ -11,7 +11,6 @@ from deadheat.errors import DeadheatError
 from deadheat.report import load_view
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.versus import versus
-from deadheat.report.formats.shapes import MULTI, SINGLE
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.report.picture.curves import APART, TOP, apart, draw_decay, fell, shares
 from deadheat.report.picture.svg import LINE, colors
@@ -32,31 +31,18 @@ def run(tmp_path: Path) -> MadeRun:
     return run
 
 
-def texts(svg: str) -> list[str]:
-    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
+def words(svg: str) -> str:
+    parts = ElementTree.fromstring(svg).iter(f"{SPACE}text")
+    return " ".join(part.text or "" for part in parts)
 
 
 @pytest.mark.parametrize("picture", [name for name in PICTURES if name not in ("profile", "flame")])
 def test_each_picture_is_well_formed_and_names_its_contenders(run: MadeRun, picture: str) -> None:
     names = ("alpha", "beta") if picture in NAMING else ()
-    text = " ".join(texts(draw(load_view(run.store, run.run_id), picture, names)))
+    text = words(draw(load_view(run.store, run.run_id), picture, names))
     assert "alpha" in text
     assert "beta" in text
     assert run.run_id in text or picture == "badge"
-
-
-def test_bars_are_grouped_by_cores_or_by_language(run: MadeRun) -> None:
-    view = load_view(run.store, run.run_id)
-    by_cores, by_language = texts(draw(view, "bars")), texts(draw(view, "languages"))
-    assert [text for text in by_cores if text in (SINGLE, MULTI)] == [SINGLE, MULTI]
-    assert [text for text in by_language if text in ("Go", "Rust")] == ["Go", "Rust"]
-
-
-def test_draws_an_invalid_rate_as_a_hatched_bar(run: MadeRun) -> None:
-    svg = draw(load_view(run.store, run.run_id), "bars")
-    assert "(20,000)" in texts(svg)
-    assert "gamma & <co>" in texts(svg)
-    assert svg.count("stroke-dasharray") == 1
 
 
 def test_a_whisker_spans_the_interval_of_the_ratio(run: MadeRun) -> None:
@@ -85,7 +71,7 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
             run.trial("tired", float(rate), invocation=invocation, block=block)
     view = load_view(run.store, run.run_id)
     assert shares(view.contenders[0].cells[100]) == pytest.approx((1, 0.5))
-    assert "1 of 1 server ended a start more than 10 %" in " ".join(texts(draw(view, "decay")))
+    assert "1 of 1 server ended a start more than 10 %" in words(draw(view, "decay"))
 
 
 def test_does_not_draw_a_level_without_rates(run: MadeRun) -> None:
@@ -93,7 +79,7 @@ def test_does_not_draw_a_level_without_rates(run: MadeRun) -> None:
     run.trial("alpha", None, connections=20_000, state="failed", reason="no answer")
     view = load_view(run.store, run.run_id)
     assert 20_000 in view.levels
-    assert "alpha" in texts(draw(view, "bars"))
+    assert "alpha" in words(draw(view, "bars"))
 
 
 def test_spreads_names_that_would_overlap() -> None:
@@ -129,15 +115,6 @@ def test_hints_at_the_package_if_resvg_is_missing(
     assert "deadheat[png]" in (raised.value.hint or "")
 
 
-def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
-    target = tmp_path / "bars.svg"
-    asked = ["--format", "svg", "--picture", "latency", "--store", str(run.store.path)]
-    printed = CliRunner().invoke(cli, ["report", *asked]).output
-    assert CliRunner().invoke(cli, ["report", *asked, "-o", str(target)]).exit_code == 0
-    assert target.read_text(encoding="utf-8") == printed
-    assert "Service time at 100 connections" in printed
-
-
 @pytest.mark.parametrize("others", [["--format", "md"], ["--list"], []])
 def test_rejects_a_picture_for_a_format_without_pictures(run: MadeRun, others: list[str]) -> None:
     asked = ["--picture", "decay", *others, "--store", str(run.store.path)]
@@ -157,30 +134,20 @@ def race(tmp_path: Path) -> MadeRun:
     return race
 
 
-def words(svg: str) -> str:
-    parts = ElementTree.fromstring(svg).iter(f"{SPACE}text")
-    return " ".join(part.text or "" for part in parts)
-
-
-def test_a_card_of_a_separated_pair_says_by_how_much(race: MadeRun) -> None:
-    shown = words(draw(load_view(race.store, race.run_id), "card", ("slow", "gin")))
-    assert "gin is " in shown
-    assert "% faster than slow [" in shown
-    assert "95 % confidence" in shown
-    assert race.run_id in shown
-
-
-def test_a_card_of_a_pair_that_is_not_separated_is_a_dead_heat(race: MadeRun) -> None:
-    shown = words(draw(load_view(race.store, race.run_id), "card", ("gin", "echo")))
-    assert ": a dead heat" in shown
-    assert "faster than" not in shown
-
-
-def test_a_card_with_an_unranked_contender_has_no_verdict(race: MadeRun) -> None:
-    svg = draw(load_view(race.store, race.run_id), "card", ("gin", "broken"))
-    assert "gin and broken: no verdict" in words(svg)
-    assert "broken is not ranked: " in words(svg)
-    assert "stroke-dasharray" in svg
+@pytest.mark.parametrize(
+    ("names", "texts", "dashed"),
+    [
+        (("slow", "gin"), ("gin is ", "% faster than slow [", "95 % confidence"), False),
+        (("gin", "echo"), (": a dead heat",), False),
+        (("gin", "broken"), ("gin and broken: no verdict", "broken is not ranked: "), True),
+    ],
+)
+def test_a_card_has_the_verdict(
+    race: MadeRun, names: tuple[str, ...], texts: tuple[str, ...], dashed: bool
+) -> None:
+    svg = draw(load_view(race.store, race.run_id), "card", names)
+    assert all(text in words(svg) for text in (*texts, race.run_id))
+    assert ("stroke-dasharray" in svg) == dashed
 
 
 def test_a_card_shows_the_first_two_by_default(race: MadeRun) -> None:

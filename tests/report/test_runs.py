@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,7 +18,7 @@ from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.serve.app import listing_page
 from deadheat.store import Store, Writer
-from deadheat.store.listing import contender_names, run_argument
+from deadheat.store.listing import run_argument
 from tests.report.made import MadeRun, failed, made_run
 
 ROOT = Path(__file__).parents[2]
@@ -47,25 +48,34 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def test_the_last_run_is_the_default(store: Store) -> None:
-    assert find_run(store, None) == "20261120-090000-bbbb"
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (None, "20261120-090000-bbbb"),
+        ("20261119", "20261119-080000-aaaa"),
+        ("20261119-080000-aaaa", "20261119-080000-aaaa"),
+        ("aaaa", "20261119-080000-aaaa"),
+    ],
+)
+def test_finds_the_last_run_or_that_of_a_part_of_its_id(
+    store: Store, wanted: str | None, found: str
+) -> None:
+    assert find_run(store, wanted) == found
 
 
-@pytest.mark.parametrize("wanted", ["20261119", "20261119-080000-aaaa"])
-def test_finds_a_run_by_a_unique_prefix(store: Store, wanted: str) -> None:
-    assert find_run(store, wanted) == "20261119-080000-aaaa"
-
-
-def test_an_ambiguous_prefix_names_the_runs(store: Store) -> None:
-    with pytest.raises(StoreError, match="2 run ids begin with it: 20261120-090000-bbbb"):
-        find_run(store, "202611")
-
-
-def test_an_unknown_id_names_the_nearest(store: Store) -> None:
-    with pytest.raises(StoreError, match="no stored run") as caught:
-        find_run(store, "20261119-080000-aaab")
-    assert caught.value.hint is not None
-    assert "20261119-080000-aaaa" in caught.value.hint
+@pytest.mark.parametrize(
+    ("wanted", "symptom", "hint"),
+    [
+        ("202611", "2 run ids begin with it: 20261120-090000-bbbb", "more of the id"),
+        ("20261119-080000-aaab", "no stored run", "20261119-080000-aaaa"),
+    ],
+)
+def test_an_id_of_no_run_or_of_several_names_those_that_it_could_be(
+    store: Store, wanted: str, symptom: str, hint: str
+) -> None:
+    with pytest.raises(StoreError, match=symptom) as caught:
+        find_run(store, wanted)
+    assert hint in (caught.value.hint or "")
 
 
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
@@ -73,20 +83,6 @@ def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
         for ask in (lambda: find_run(store, None), lambda: list_runs(store)):
             with pytest.raises(StoreError, match="no run yet"):
                 ask()
-
-
-def test_lists_each_run_on_one_line(run: MadeRun) -> None:
-    run.contender("null-server", role="control")
-    run.race({"a": 9000, "b": 6000}, invocations=1, blocks=2)
-    run.end()
-    (listed,) = list_runs(run.store)
-    assert (listed.state, listed.protocol, listed.contenders, listed.trials) == (
-        "complete",
-        "settle",
-        2,
-        4,
-    )
-    assert listed.ended_at is not None
 
 
 def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None:
@@ -102,27 +98,17 @@ def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None
         assert "ended without a conclusion (its process is gone)" in heading(view, analyze(view))[0]
 
 
-def test_a_run_of_this_process_is_running(tmp_path: Path) -> None:
-    assert list_runs(made_run(tmp_path / "runs.sqlite").store)[0].state == "running"
-
-
-def test_a_reused_pid_is_another_process() -> None:
-    here = Writer.this_process()
-    assert here.state() == "alive"
-    assert replace(here, start_ticks=here.start_ticks + 1).state() == "gone"
-
-
-def test_a_process_of_another_machine_or_container_cannot_be_seen() -> None:
-    here = Writer.this_process()
-    assert replace(here, boot_id="another").state() == "unknown"
-    assert replace(here, pid_namespace="pid:[1]").state() == "unknown"
-
-
-def test_the_list_names_the_contenders(run: MadeRun) -> None:
-    run.race(dict.fromkeys("abcdef", 1000.0), invocations=1, blocks=1)
-    run.contender("null-server", role="control")
-    (line,) = lines(list_runs(run.store), contender_names(run.store)).splitlines()
-    assert line.endswith("  a, b, c, d, 2 more")
+@pytest.mark.parametrize(
+    ("other", "state"),
+    [
+        ({}, "alive"),
+        ({"start_ticks": -1}, "gone"),  # a process that has its id again
+        ({"boot_id": "another"}, "unknown"),
+        ({"pid_namespace": "pid:[1]"}, "unknown"),
+    ],
+)
+def test_only_a_process_of_this_machine_can_be_seen(other: dict[str, Any], state: str) -> None:
+    assert replace(Writer.this_process(), **other).state() == state
 
 
 def test_bug_a_run_without_a_valid_trial_was_the_last_run(tmp_path: Path) -> None:
@@ -166,13 +152,6 @@ def reported(tmp_path: Path) -> MadeRun:
 
 def invoke(run: MadeRun, *args: str) -> Result:
     return CliRunner().invoke(cli, ["report", *args, "--store", str(run.store.path)])
-
-
-def test_shows_the_last_run_without_color_codes(reported: MadeRun) -> None:
-    result = invoke(reported)
-    assert result.exit_code == 0
-    assert f"deadheat report {reported.run_id[-4:]} --store" in result.output
-    assert "\x1b" not in result.output
 
 
 @pytest.mark.parametrize(("format_", "begins"), [("md", "# "), ("json", "{"), ("csv", "run,")])

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from deadheat.cli import cli
-from deadheat.report.formats.json_document import write
 from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
 from deadheat.report.model.series import WINDOWS_MAX, series
@@ -83,22 +82,20 @@ def run(tmp_path: Path) -> MadeRun:
     return run
 
 
-def trials(run: MadeRun, **options: Any) -> list[dict[str, Any]]:
-    view = load_view(run.store, run.run_id, whole=True, **options)
-    document = json.loads(write(view))
+def trials(run: MadeRun, *flags: str) -> tuple[int | None, list[dict[str, Any]]]:
+    """The limit that the document names, and its trials."""
+    words = ["report", "--format", "json", "--store", str(run.store.path), *flags]
+    document = json.loads(CliRunner().invoke(cli, words).output)
     read: list[dict[str, Any]] = document["contenders"][0]["levels"][0]["trials"]
-    assert document["run"]["series_trials_max"] == options.get(
-        "series_trials_max", SERIES_TRIALS_MAX
-    )
-    return read
+    return document["run"]["series_trials_max"], read
 
 
 def test_a_long_race_has_the_series_of_an_even_sample(run: MadeRun) -> None:
-    read = trials(run)
+    most, read = trials(run)
     blocks = [trial["block"] for trial in read if trial["series"]]
     gaps = {after - before for before, after in itertools.pairwise(blocks)}
     assert len(read) == TRIALS
-    assert len(blocks) == SERIES_TRIALS_MAX
+    assert len(blocks) == SERIES_TRIALS_MAX == most
     assert (blocks[0], blocks[-1]) == (0, TRIALS - 1)
     assert gaps <= {1, 2}
 
@@ -116,10 +113,6 @@ def test_a_larger_run_shows_fewer_of_each_contender(
     assert len(with_series) == shown == view.series_trials_max
 
 
-def test_all_series_are_there_on_request(run: MadeRun) -> None:
-    assert all(trial["series"] for trial in trials(run, series_trials_max=None))
-
-
 def test_a_sample_changes_no_figure(run: MadeRun) -> None:
     views = [load_view(run.store, run.run_id, whole=True, series_trials_max=n) for n in (2, None)]
     first, second = (view.contenders[0].cells[100] for view in views)
@@ -128,16 +121,9 @@ def test_a_sample_changes_no_figure(run: MadeRun) -> None:
 
 
 def test_the_command_has_a_flag_for_all_series(run: MadeRun) -> None:
-    words = ["report", "--format", "json", "--store", str(run.store.path)]
-    documents = [
-        json.loads(CliRunner().invoke(cli, [*words, *more]).output)
-        for more in ([], ["--all-series"])
-    ]
-    counts = [
-        sum(bool(trial["series"]) for trial in document["contenders"][0]["levels"][0]["trials"])
-        for document in documents
-    ]
-    assert counts == [SERIES_TRIALS_MAX, TRIALS]
+    most, read = trials(run, "--all-series")
+    assert most is None
+    assert all(trial["series"] for trial in read)
 
 
 def test_all_series_need_a_format_that_has_series(run: MadeRun) -> None:

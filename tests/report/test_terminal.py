@@ -10,9 +10,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from deadheat.console import fit
 from deadheat.report.formats import terminal as text_report
-from deadheat.report.formats.markdown import code, escape, write
+from deadheat.report.formats.markdown import code, write
 from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
@@ -69,21 +68,6 @@ def test_a_wide_terminal_has_one_table(run: MadeRun) -> None:
     text = shown(run, width=200, verbose=True)
     assert "language" in line_of(text.partition("Details")[2], "rank")
     assert "wider terminal" not in text
-
-
-def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
-    run.contender("alpha")
-    for block, rate in enumerate((1000.0, 900.0, 1200.0), start=1):
-        run.trial("alpha", rate, block=block)
-    run.contender("beta")
-    for block in (1, 2, 3):
-        run.trial("beta", 500.0, block=block)
-    line = line_of(shown(run, verbose=True).partition("Details")[2], "alpha")
-    assert "1,000" in line
-    assert "-10.0 +20.0" in line
-    assert "[" not in line
-    assert "no order" in shown(run, verbose=True)
 
 
 def test_labels_best_of_n(tmp_path: Path) -> None:
@@ -171,19 +155,6 @@ def test_markdown_escapes_hostile_names(run: MadeRun, name: str, kept: str) -> N
 def test_code_spans_can_contain_backticks() -> None:
     assert code("a") == "`a`"
     assert code("a``b") == "``` a``b ```"
-
-
-def test_escape_keeps_ordinary_names() -> None:
-    assert escape("go-net-http 1.26.4 (amd64)") == "go-net-http 1.26.4 (amd64)"
-
-
-def test_keeps_text_that_fits() -> None:
-    assert fit("╭ 1–2 µs 大", "utf-8") == "╭ 1–2 µs 大"
-    assert fit("12 µs", "latin-1") == "12 µs"
-
-
-def test_replaces_signs_that_do_not_fit() -> None:
-    assert fit("╭│╰ 1–2 µs … ∞ 大", "ascii") == "/|\\ 1-2 us ... inf \\u5927"
 
 
 FORMATS = ("terminal", "md", "csv", "json", "--list")
