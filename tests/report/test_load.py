@@ -136,8 +136,9 @@ def test_rejects_a_broken_histogram(run: MadeRun) -> None:
 
 @pytest.fixture(autouse=True)
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "made-2018.csv").write_text(TABLE, encoding="utf-8")
-    monkeypatch.setattr(published, "PLACES", (tmp_path / "absent", tmp_path))
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "made-2018.csv").write_text(TABLE, encoding="utf-8")
+    monkeypatch.setattr(published, "shipped_root", lambda: tmp_path)
     published._figures.cache_clear()
 
 

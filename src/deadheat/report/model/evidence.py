@@ -8,10 +8,10 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import NonNegativeInt
 
+from deadheat.catalog.layers import shipped_root
 from deadheat.foreign_text import one_line, printable
 from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import PublishedFigures, read_figures
@@ -20,8 +20,6 @@ from deadheat.store import StoredRun
 from deadheat.store.json_columns import Counters, StoredClaim, TrialResult
 from deadheat.store.rows import StoredBuild, StoredTrial, TrialOutput
 
-PACKAGE = Path(__file__).resolve().parents[2]
-PLACES = (PACKAGE.parents[2] / "published", PACKAGE / "shipped" / "published")
 DROPS = ("ifInDiscards", "ifOutDiscards")
 OUTPUT_MAX = 6_000
 LOG_MAX = 3_000
@@ -143,8 +141,9 @@ def _published_rates(comparison: str, row: str) -> tuple[PublishedRate, ...]:
 @functools.cache
 def _figures(comparison: str) -> PublishedFigures | None:
     """None if the table is not available here."""
-    paths = [place / f"{comparison}.csv" for place in PLACES]
-    return next((read_figures(path) for path in paths if path.is_file()), None)
+    root = shipped_root()
+    path = root / "published" / f"{comparison}.csv" if root is not None else None
+    return read_figures(path) if path is not None and path.is_file() else None
 
 
 @dataclass(frozen=True, slots=True)
