@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import TypeVar
 
+from deadheat.campaign.past import COMMON_RATE
 from deadheat.errors import StoreError
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates, invalidating, spins
@@ -59,7 +60,8 @@ class Facts:
                 )
 
     def trial(self, trial: StoredTrial) -> TrialView:
-        result = _result_of(trial, needed=trial.id in self._slices)
+        sliced = trial.id in self._slices
+        result = _result_of(trial, needed=sliced or trial.kind == COMMON_RATE)
         return TrialView(
             invocation=trial.invocation,
             block=trial.block,
@@ -84,25 +86,23 @@ class Facts:
             elapsed_s=trial.elapsed_s,
             client_busy_share=(
                 result.busiest_thread_share  # a trial of slices has no gate for it
-                if trial.id in self._slices
+                if sliced
                 else self.run.client_busy_shares.get(trial.id)
             ),
-            too_short_to_gather_share=(
-                result.too_short_to_gather_share if trial.id in self._slices else None
-            ),
+            too_short_to_gather_share=result.too_short_to_gather_share if sliced else None,
             slices=self._slices.get(trial.id, ()),
             database_cpu_us_per_request=result.database_cpu_us_per_request,
             per_request=result.per_request,
+            response_us_p99=self._compared_p99_us(trial),
+            reached_per_s=result.reached_per_s,
         )
 
-    def at_common_rate(self, view: TrialView, trial: StoredTrial) -> TrialView:
-        """With the p99 of its response times, of fewer requests than a printed one needs."""
+    def _compared_p99_us(self, trial: StoredTrial) -> float | None:
+        """Of response times at a common rate, of fewer requests than a printed one needs."""
+        if trial.kind != COMMON_RATE:
+            return None
         texts = self.run.histograms("response_us", [trial.id])
-        return replace(
-            view,
-            response_us_p99=merged(texts).quantile_us(0.99, P99_BEYOND),
-            reached_per_s=trial.result.reached_per_s,
-        )
+        return merged(texts).quantile_us(0.99, P99_BEYOND)
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""

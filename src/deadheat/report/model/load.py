@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from deadheat.campaign.explain import EXPLAIN
-from deadheat.campaign.past import AFTER_THE_RACE, COMMON_RATE
+from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
 from deadheat.catalog.manifest import TRANSPORTS, ended_support
 from deadheat.errors import StoreError
@@ -258,7 +258,7 @@ def _cells(trials: Sequence[StoredTrial], facts: Facts, workload: str) -> dict[i
     measured = [trial for trial in trials if trial.kind == "measure"]
     cells = {}
     for connections, group in grouped(measured, lambda trial: trial.connections).items():
-        views = tuple(facts.trial(trial) for trial in group)
+        views = tuple(map(facts.trial, group))
         counted = _counted(group, views)
         cells[connections] = Cell(
             connections=connections,
@@ -281,9 +281,7 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
     )
     cells = []
     for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
-        views = tuple(facts.trial(trial) for trial in group)
-        if kind == COMMON_RATE:
-            views = tuple(map(facts.at_common_rate, views, group))
+        views = tuple(map(facts.trial, group))
         counted = _counted(group, views)
         elapsed_s = sum(trial.elapsed_s or 0 for trial in counted)
         requests = sum(trial.requests_ok or 0 for trial in counted)
