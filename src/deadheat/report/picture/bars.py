@@ -112,10 +112,7 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
         for faded in (chart.left, high):
             whisker += svg.fade(end, faded, middle, svg.INK, 1.5)
     elif high > low:
-        whisker = [
-            svg.line(low, middle, high, middle, svg.INK, 1.5),
-            *(svg.line(end, middle - 5, end, middle + 5, svg.INK, 1.5) for end in (low, high)),
-        ]
+        whisker = svg.whisker(low, high, middle, 5, 1.5)
     right = max(high, chart.left + length) + 8
     return [
         svg.text(

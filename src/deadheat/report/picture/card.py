@@ -79,12 +79,8 @@ def _bars(view: RunView, versus: Versus) -> list[str]:
     end = LEFT + scale * share
     if low is None or high is None:
         return [*parts, *svg.fade(end, min(end + FADE_OUT, RIGHT), middle, svg.INK, WHISKER)]
-    ends = [LEFT + scale * min(each, most) for each in (low, high)]
-    return [
-        *parts,
-        svg.line(ends[0], middle, ends[1], middle, svg.INK, WHISKER),
-        *(svg.line(x, middle - 12, x, middle + 12, svg.INK, WHISKER) for x in ends),
-    ]
+    ends = (LEFT + scale * min(low, most), LEFT + scale * min(high, most))
+    return [*parts, *svg.whisker(*ends, middle, 12, WHISKER)]
 
 
 def _ends(versus: Versus) -> tuple[float | None, float | None]:

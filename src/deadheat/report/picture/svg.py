@@ -121,6 +121,12 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str, width: float =
     )
 
 
+def whisker(low: float, high: float, y: float, half: float, width: float) -> list[str]:
+    """An interval: a horizontal line with ends that reach `half` up and down."""
+    ends = (line(x, y - half, x, y + half, INK, width) for x in (low, high))
+    return [line(low, y, high, y, INK, width), *ends]
+
+
 def fade(x1: float, x2: float, y: float, stroke: str, width: float = 1) -> list[str]:
     """A horizontal line that fades out from `x1` to `x2`: an end that is unknown."""
     step = (x2 - x1) / FADE
