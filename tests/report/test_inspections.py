@@ -62,16 +62,6 @@ def test_each_language_has_a_page_with_its_contenders(catalog: Catalog) -> None:
     assert "a \\| b failed" in pages["servers/node-js.md"]
 
 
-def test_the_short_page_links_each_server_and_names_its_shortfalls(catalog: Catalog) -> None:
-    page = server_pages(ALL, catalog, "servers")["servers.md"]
-    rows = re.findall(r"^\| \[\S+\]\((\S+)\) \| \[(\S+)\]\((\S+)\) \| (\S+) \|$", page, re.M)
-    assert rows == [
-        ("servers/go.md", "go-gin", "servers/go.md#go-gin", "go-gin:published"),
-        ("servers/node-js.md", "node-koa", "servers/node-js.md#node-koa", "node-koa"),
-        ("servers/rust.md", "rust-iron", "servers/rust.md#rust-iron", "rust-iron"),
-    ]
-
-
 def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
     """Regression: two thirds of the rows were of folders that had more workloads by then."""
     earlier = replace(GOOD, source_key="of an earlier folder")
@@ -80,18 +70,6 @@ def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
     note = "its folder changed after its verification"
     assert page.count(f"| verified, then changed | 10, 1,000 | {note} |") == 1
     assert page.count(note) == 2
-
-
-def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog) -> None:
-    tried = Inspection(
-        "lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry", lacks=("a registry",)
-    )
-    pages = server_pages([tried], catalog, "servers")
-    assert "| recipe, not verified | 1 |" in pages["servers.md"]
-    assert "| fails | 0 |" in pages["servers.md"]
-    details = pages["servers/common-lisp.md"]
-    by_hand = r"^By hand \(\[outcome\].*\): upstream sources, .* built here: no registry\.$"
-    assert re.search(by_hand, details, re.M)
 
 
 @pytest.fixture(scope="module")

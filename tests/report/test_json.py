@@ -1,7 +1,5 @@
 """The report as JSON and as CSV, for machines."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.host.doctor import host_key
-from deadheat.report.formats.csv_table import write as write_csv
 from deadheat.report.formats.document import SCHEMA, Document, schema
 from deadheat.report.formats.json_document import write
 from deadheat.report.model.load import load_view
@@ -121,15 +118,6 @@ def test_the_document_rejects_unknown_keys(run: MadeRun) -> None:
     read = document(run)
     with pytest.raises(ValidationError):
         Document.model_validate({**read, "extra": 1})
-
-
-def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    name = 'a,"b"\nc'
-    run.race({name: 9000, "d": 3000}, blocks=2)
-    view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view))))
-    assert rows[0]["name"] == name
 
 
 def test_it_is_ascii_whatever_a_run_holds(tmp_path: Path) -> None:
