@@ -22,7 +22,7 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.report.model.view import RunView
-from deadheat.stats.ranking.change import Outcome
+from deadheat.stats.ranking.change import Change, Outcome
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store import Gate
 from tests.report.made import SETTLE, MadeRun, made_run
@@ -114,7 +114,7 @@ def test_the_interval_has_the_direction_of_its_words(
     ratio: float, low: float, high: float, text: str
 ) -> None:
     """Regression: "20.1 % slower [-30.3, -8.5]"."""
-    assert _interval(ratio, low, high) == text
+    assert _interval(Change(ratio, low, high)) == text
 
 
 @pytest.mark.parametrize(

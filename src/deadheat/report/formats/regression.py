@@ -116,7 +116,7 @@ def _regression(
 ) -> Regression:
     margin = view.margin
     standings = {standing.contender.name: standing for standing in level.standings}
-    outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
+    outcome, change, detectable = Outcome.INCONCLUSIVE, Change(math.nan, 0.0, math.inf), math.nan
     unranked = [name for name in (base, head) if not standings[name].ranked]
     if level.ranking is None or unranked:
         reasons = [f"{name}: {standings[name].reason or 'no interval'}" for name in unranked]
@@ -124,10 +124,9 @@ def _regression(
         fix: str | None = _fix_of_checks(level) or f"a longer run: {_with_budget(view, 4.0)}"
     else:
         change = Change.of(level.ranking, base, head)
-        ratio, low, high = change.ratio, change.low, change.high
         detectable = level.ranking.minimum_detectable_effect
         outcome = change.judge(margin)
-        why = _why(outcome, ratio, low, high, margin, detectable)
+        why = _why(outcome, change, margin, detectable)
         fix = None
         if outcome is Outcome.INCONCLUSIVE:
             pair = level.ranking.pair(base, head)
@@ -138,9 +137,9 @@ def _regression(
     return Regression(
         outcome=outcome,
         connections=level.connections,
-        ratio=ratio,
-        low=low,
-        high=high,
+        ratio=change.ratio,
+        low=change.low,
+        high=change.high,
         margin=margin,
         minimum_detectable_effect=detectable,
         base_rate_per_s=base_rate_per_s,
@@ -171,28 +170,25 @@ def _with_budget(view: RunView, times: float) -> str:
     return run_anew(view, names, ["--budget", budget])
 
 
-def _why(
-    outcome: Outcome, ratio: float, low: float, high: float, margin: float, detectable: float
-) -> str:
-    change = f"the head is {_interval(ratio, low, high)}"
+def _why(outcome: Outcome, change: Change, margin: float, detectable: float) -> str:
+    shown = f"the head is {_interval(change)}"
     slowdown = f"a slowdown of more than {numbers.percent(margin)} is"
     if outcome is Outcome.FAIL:
-        return change
+        return shown
     if outcome is Outcome.PASS:
-        return f"{change}; {slowdown} ruled out"
+        return f"{shown}; {slowdown} ruled out"
     return (
-        f"{change}; {slowdown} neither shown nor ruled out, because this run detects (with 80 % "
+        f"{shown}; {slowdown} neither shown nor ruled out, because this run detects (with 80 % "
         f"power) a difference of {numbers.percent(detectable)} or more"
     )
 
 
 def _cells(regression: Regression) -> list[str]:
-    ratio, detectable = regression.ratio, regression.minimum_detectable_effect
-    change = _interval(ratio, regression.low, regression.high)
+    detectable = regression.minimum_detectable_effect
     return [
         wording.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
-        numbers.NONE if math.isnan(ratio) else change,
+        numbers.NONE if math.isnan(regression.ratio) else _interval(regression),
         numbers.rate(regression.base_rate_per_s),
         numbers.rate(regression.head_rate_per_s),
         numbers.microseconds(regression.base_cpu_us_per_request),
@@ -201,12 +197,12 @@ def _cells(regression: Regression) -> list[str]:
     ]
 
 
-def _interval(ratio: float, low: float, high: float) -> str:
+def _interval(of: Change | Regression) -> str:
     """`1.2 % slower [0.4, 2.0]`: the interval counts in the direction of the word before it."""
-    change, ends = 100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)]
+    change, ends = 100 * (of.ratio - 1), [100 * (of.low - 1), 100 * (of.high - 1)]
     direction = "faster"
     if change < 0:
         change, ends, direction = -change, [-end for end in reversed(ends)], "slower"
-    if not numbers.is_known(low, high):
+    if not numbers.is_known(of.low, of.high):
         return f"{change:.1f} % {direction} {numbers.UNKNOWN}"
     return f"{change:.1f} % {direction} [{numbers.signless(ends[0])}, {numbers.signless(ends[1])}]"

@@ -73,9 +73,7 @@ def _draw_groups(
     top = y = svg.title_height(heading) + 24
     parts = [*heading]
     if level.ranked:
-        parts.append(
-            svg.text(svg.WIDTH - 16, top - 4, "rank", anchor="end", fill=svg.MUTED, size=11)
-        )
+        parts.append(svg.note(svg.WIDTH - 16, top - 4, "rank", "end"))
     colors = svg.colors(len(groups)) if len(groups) > 1 else (svg.BLUE,)
     for color, (head, group) in zip(colors, groups.items(), strict=True):
         if len(groups) > 1:
@@ -155,11 +153,8 @@ def _axis(chart: Chart, most: float, y: float) -> list[str]:
     ticks = [step * i for i in range(int(most / step) + 1)]
     return [
         *(svg.line(chart.x(t), y, chart.x(t), y + 5, svg.MUTED) for t in ticks),
-        *(
-            svg.text(chart.x(t), y + 19, f"{t:,.0f}", anchor="middle", fill=svg.MUTED, size=11)
-            for t in ticks
-        ),
-        svg.text(svg.WIDTH - 16, y + 19, "requests/s", anchor="end", fill=svg.MUTED, size=11),
+        *(svg.note(chart.x(t), y + 19, f"{t:,.0f}", "middle") for t in ticks),
+        svg.note(svg.WIDTH - 16, y + 19, "requests/s", "end"),
     ]
 
 
@@ -191,7 +186,7 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
         x = left + place * (width + GAP)
         parts.append(svg.text(x, top - 18, level.workload, weight=600, longest=24))
         at = numbers.count(level.connections, "connection")
-        parts.append(svg.text(x, top - 5, at, fill=svg.MUTED, size=11))
+        parts.append(svg.note(x, top - 5, at))
         parts.append(svg.line(x, top, x, bottom, svg.LINE))
         for number, row in enumerate(overview.rows):
             middle = top + SHARES_ROW * (number + 0.5)
@@ -203,7 +198,7 @@ def draw_profile(view: RunView, analysis: Analysis) -> str | None:
 def _share_bar(share: Share | None, x: float, middle: float, width: float, color: str) -> list[str]:
     """The share in percent behind its bar; a dash where there is none."""
     if share is None or share.ratio is None:
-        return [svg.text(x + 4, middle + 4.5, numbers.NONE, fill=svg.MUTED, size=11)]
+        return [svg.note(x + 4, middle + 4.5, numbers.NONE)]
     room = width - 34  # for the figure
     length = room * min(share.ratio, 1.0)
     shape = (x, middle - SHARES_BAR / 2, length, SHARES_BAR)

@@ -7,6 +7,7 @@ A flame graph, of what perf sampled of one contender, is drawn by inferno.
 """
 
 import math
+import statistics
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -65,18 +66,12 @@ def plane(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> list[str]:
     up = [(bottom - y.scale(value) * (bottom - TOP), label) for value, label in y.ticks]
     return [
         *svg.title(title),
-        svg.text(LEFT, TOP - 10, y.label, fill=svg.MUTED, size=11),
-        svg.text(right, bottom + 36, x.label, anchor="end", fill=svg.MUTED, size=11),
+        svg.note(LEFT, TOP - 10, y.label),
+        svg.note(right, bottom + 36, x.label, "end"),
         *(svg.line(place, TOP, place, bottom, svg.LINE) for place, _ in across),
         *(svg.line(LEFT, place, right, place, svg.LINE) for place, _ in up),
-        *(
-            svg.text(place, bottom + 18, label, anchor="middle", fill=svg.MUTED, size=11)
-            for place, label in across
-        ),
-        *(
-            svg.text(LEFT - 8, place + 4, label, anchor="end", fill=svg.MUTED, size=11)
-            for place, label in up
-        ),
+        *(svg.note(place, bottom + 18, label, "middle") for place, label in across),
+        *(svg.note(LEFT - 8, place + 4, label, "end") for place, label in up),
         *(svg.path([at(point) for point in line.points], line.color) for line in lines),
         *(svg.dot(*at(line.points[-1]), line.color) for line in lines),
         *_names(lines, [at(line.points[-1]) for line in lines], right),
@@ -210,10 +205,7 @@ def _control_shares(view: RunView, connections: int) -> tuple[float, ...]:
         for control in view.controls
         if connections in control.cells and (share := shares(control.cells[connections]))
     ]
-    return tuple(
-        math.exp(math.fsum(map(math.log, at_trial)) / len(known))
-        for at_trial in zip(*known, strict=False)
-    )
+    return tuple(map(statistics.geometric_mean, zip(*known, strict=False)))
 
 
 def _beside(share: tuple[float, ...], controls: tuple[float, ...]) -> tuple[float, ...]:
@@ -232,13 +224,9 @@ def shares(cell: Cell) -> tuple[float, ...]:
     starts: defaultdict[int, list[float]] = defaultdict(list)
     for trial in cell.trials:
         if trial.measured and trial.rate_per_s is not None:
-            starts[trial.invocation].append(math.log(trial.rate_per_s))
-    trials = zip(*starts.values(), strict=False)
-    first = [logs[0] for logs in starts.values()]
-    return tuple(
-        math.exp(sum(x - x0 for x, x0 in zip(logs, first, strict=True)) / len(first))
-        for logs in trials
-    )
+            starts[trial.invocation].append(trial.rate_per_s)
+    changes = ([rate / rates[0] for rate in rates] for rates in starts.values())
+    return tuple(map(statistics.geometric_mean, zip(*changes, strict=False)))
 
 
 def _across_trials(shown: Sequence[Line]) -> Axis:

@@ -90,6 +90,11 @@ def text(
     )
 
 
+def note(x: float, y: float, words: str, anchor: str = "start", longest: int = LINE_MAX) -> str:
+    """Small text in a muted color."""
+    return text(x, y, words, anchor=anchor, fill=MUTED, size=11, longest=longest)
+
+
 def rect(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0) -> str:
     return _box(x, y, width, height, f'fill="{fill}" fill-opacity="{opacity:g}"')
 
@@ -166,10 +171,7 @@ def with_footer(
         *([_whiskers(analysis)] if whiskers else ()),
         machine(view),
     ]
-    footer = [
-        text(16, y + STEP * i, words, fill=MUTED, size=11, longest=125)
-        for i, words in enumerate(lines)
-    ]
+    footer = [note(16, y + STEP * i, words, longest=125) for i, words in enumerate(lines)]
     return document(y + STEP * len(footer), title, [*parts, *footer])
 
 
