@@ -154,16 +154,7 @@ def _levels(run: MadeRun) -> str:
     for name in languages:
         run.start(name, 2, behavior=CARD)
         for share in (0.5, 0.7, 0.9):
-            offered_per_s = share * rates[name]
-            response = histogram(20_000, round(1500 / (1 - share)))
-            run.trial(
-                name,
-                offered_per_s,
-                kind="latency",
-                offered_rate_per_s=offered_per_s,
-                requests_ok=round(0.5 * offered_per_s),
-                histograms={"response_us": response},
-            )
+            _offered(run, name, "latency", share * rates[name], 1.0, round(1500 / (1 - share)))
     run.trial("gamma", 2500.0, connections=1000, block=4, errors={"connect_timeout": 12})
     return run.end(why="repetitions done")
 
@@ -191,22 +182,25 @@ def _capacity(run: MadeRun) -> str:
     for name in ("alpha", "beta"):
         run.contender(name)
     for rate_per_s in (4500.0, 6000.0):
-        _searched(run, "alpha", rate_per_s)
-    _searched(run, "beta", 45.0, gates=failed("achieved"))
+        _offered(run, "alpha", "capacity", rate_per_s, 0.99, 900)
+    _offered(run, "beta", "capacity", 45.0, 0.99, 900, gates=failed("achieved"))
     holding = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
     none = {"name": "beta", "rate_per_s": 0.0, "above_per_s": 45.0, "trials": 1}
     capacities = [capacity | {"trouble": None} for capacity in (holding, none)]
     return run.end(why="done", slo="p99=10ms", capacities=capacities)
 
 
-def _searched(run: MadeRun, name: str, offered_per_s: float, **values: Any) -> None:
+def _offered(
+    run: MadeRun, name: str, kind: str, per_s: float, share: float, us: int, **values: Any
+) -> None:
+    """A trial at an offered rate, of which it answers a share; `us` is its median response time."""
     run.trial(
         name,
-        0.99 * offered_per_s,
-        kind="capacity",
-        offered_rate_per_s=offered_per_s,
-        requests_ok=round(0.5 * 0.99 * offered_per_s),
-        histograms={"response_us": histogram(20_000, 900)},
+        share * per_s,
+        kind=kind,
+        offered_rate_per_s=per_s,
+        requests_ok=round(0.5 * share * per_s),
+        histograms={"response_us": histogram(20_000, us)},
         **values,
     )
 

@@ -91,7 +91,7 @@ def build(view: RunView, source: str) -> to.Document:
         capacities=[_capacity(view, result) for result in capacities(view)],
         cautions=list(_cautions(views)),
         conclusions=[
-            to.StatementPart(topic=statement.topic, text=statement.text, workload=each.workload)
+            _part(to.StatementPart, statement, workload=each.workload)
             for each, own in pairs
             for statement in conclusions(each, own)
         ],
@@ -107,17 +107,13 @@ def build(view: RunView, source: str) -> to.Document:
 def _rates(view: RunView) -> Iterator[to.RateOrder]:
     for level in rate_levels(view):
         for measure in WORDS:
-            yield to.RateOrder(
-                workload=view.workload,
-                connections=level.connections,
-                offered_rate_per_s=level.offered_rate_per_s,
-                measure=measure,
-                standings=tuple(_at_rate(each, measure) for each in level.by(measure)),
-            )
+            standings = [_at_rate(each, measure) for each in level.by(measure)]
+            more = {"workload": view.workload, "measure": measure, "standings": standings}
+            yield _part(to.RateOrder, level, **more)
 
 
 def _at_rate(standing: RateStanding, measure: Measure) -> to.RateStandingPart:
-    row, times, cell = standing.row, standing.times_least, standing.cell
+    row, cell = standing.row, standing.cell
     cpu_us, p99_us = cell.server_cpu_us_per_request, cell.response["p99"]
     return _part(
         to.RateStandingPart,
@@ -126,7 +122,6 @@ def _at_rate(standing: RateStanding, measure: Measure) -> to.RateStandingPart:
         rank_low=row.rank_low if row else None,
         rank_high=row.rank_high if row else None,
         value_us=cpu_us if measure == "cost" else p99_us,
-        times_least=to.Ratio(ratio=times.ratio, low=times.low, high=times.high) if times else None,
         p50_us=cell.response["p50"],
         p99_9_us=cell.response["p99_9"],
         trials=len(cell.trials),
