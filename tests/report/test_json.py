@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.host.doctor import host_key
-from deadheat.report.formats.document import SCHEMA, Document, schema
+from deadheat.report.formats.document import Document, schema
 from deadheat.report.formats.json_document import write
 from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
@@ -76,9 +76,7 @@ def test_bug_a_server_left_out_of_one_workload_took_no_part_in_any(tmp_path: Pat
 
 def test_a_document_has_every_level_trial_and_verdict(run: MadeRun) -> None:
     read = document(run)
-    assert read["schema"] == SCHEMA
     assert (read["run"]["id"], read["run"]["why"]) == (run.run_id, "settled")
-    assert [level["connections"] for level in read["levels"]] == [10, 100]
     main = read["levels"][1]
     assert [s["name"] for s in main["standings"]] == ["a", "b", "c", "gone"]
     assert main["standings"][3]["rank_low"] is None
@@ -88,12 +86,7 @@ def test_a_document_has_every_level_trial_and_verdict(run: MadeRun) -> None:
     named = {item["name"]: item for item in read["contenders"]}
     assert named["null-server"]["role"] == "control"
     cell = next(c for c in named["c"]["levels"] if c["connections"] == 100)
-    assert len(cell["trials"]) == 14
-    assert cell["trials_valid"] == 12
-    assert cell["errors"] == {"reset": 2}
-    assert cell["service"]["p99_us"] is not None
-    assert cell["service"]["p99_99_us"] is None
-    assert named["a"]["offered"][0]["offered_rate_per_s"] == 4500
+    assert (len(cell["trials"]), cell["trials_valid"], cell["errors"]) == (14, 12, {"reset": 2})
     assert read["calibration"]["result"] == {"null_pairs": 200}
 
 

@@ -12,7 +12,7 @@ from deadheat.report import load_view
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.versus import versus
 from deadheat.report.picture import NAMING, PICTURES, draw, png
-from deadheat.report.picture.curves import APART, TOP, apart, draw_decay, fell, shares
+from deadheat.report.picture.curves import APART, TOP, apart, fell, shares
 from deadheat.report.picture.svg import LINE, colors
 from tests.report.made import MadeRun, failed, made_run
 
@@ -222,30 +222,21 @@ def test_no_two_groups_of_a_picture_share_a_color(count: int) -> None:
     assert len(set(colors(count))) == count
 
 
-def drawn(path: Path, rates: dict[str, list[float]]) -> str:
-    run = made_run(path)
-    for name, by_trial in rates.items():
-        run.contender(name, role="control" if name == "null-server" else "contender")
-        for block, rate in enumerate(by_trial, start=1):
-            run.trial(name, rate, block=block)
-    view = load_view(run.store, run.end())
-    picture = draw_decay(view, analyze(view))
-    assert picture is not None
-    return picture
-
-
 SINKING = [1000.0 * 0.95**trial for trial in range(8)]
 
 
-def test_a_slower_machine_is_no_decay(tmp_path: Path) -> None:
-    picture = drawn(tmp_path / "runs.sqlite", {"a": SINKING, "null-server": SINKING})
-    assert "None of 1 server ended a start more than 10 %" in picture
+@pytest.mark.parametrize(("control", "decayed"), [(SINKING, "None"), ([9000.0] * 8, "1")])
+def test_what_the_controls_explain_is_no_decay(
+    tmp_path: Path, control: list[float], decayed: str
+) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    for name, rates in {"a": SINKING, "null-server": control}.items():
+        run.contender(name, role="control" if name == "null-server" else "contender")
+        for block, rate in enumerate(rates, start=1):
+            run.trial(name, rate, block=block)
+    picture = draw(load_view(run.store, run.end()), "decay")
+    assert f"{decayed} of 1 server ended a start more than 10 %" in picture
     assert "beside the controls" in picture
-
-
-def test_what_the_controls_do_not_explain_is_reported(tmp_path: Path) -> None:
-    picture = drawn(tmp_path / "runs.sqlite", {"a": SINKING, "null-server": [9000.0] * 8})
-    assert "1 of 1 server ended a start more than 10 %" in picture
 
 
 def test_four_noisy_trials_are_no_alarm() -> None:

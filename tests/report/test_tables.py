@@ -85,10 +85,3 @@ def test_landshark_has_a_row_for_each_server_with_rate_and_time(run: MadeRun) ->
         *("req/s at 10", "mean ms at 10", "req/s at 100", "mean ms at 100"),
     ]
     assert column(table, "server") == ("Fapws", "Tomcat 6")
-
-
-def test_groups_other_runs_by_language(run: MadeRun) -> None:
-    run.contender("a", manifest={"language": "Go"})
-    run.contender("b", manifest={"language": "Rust"})
-    run.race({"a": 9000, "b": 3000}, levels=(10, 100))
-    assert shaped(run).title == "By language"
