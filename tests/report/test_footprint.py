@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.report import load_view, write
+from deadheat.report import write
 from deadheat.report.findings.comparison import two_runs
 from deadheat.report.findings.footprint import Footprint, MeanOfStarts, footprint
 from tests.report.made import SETTLE, MadeRun, made_run
@@ -42,7 +42,7 @@ def taken(path: Path, idle_mib: float = 10, held: dict[int, int] = HELD, **more:
 
 
 def found_in(run: MadeRun) -> Footprint:
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     found = footprint(view, view.contenders[0])
     assert found is not None
     return found
@@ -67,12 +67,12 @@ def test_memory_with_fewer_connections_than_asked_is_not_that_of_all(tmp_path: P
     found = found_in(run)
     assert [each.bytes is None for each in found.connections] == [False, True]
     assert found.bytes_per_connection is None
-    assert "served 128" in write(load_view(run.store, run.run_id), "terminal")
+    assert "served 128" in write(run.view(), "terminal")
 
 
 def test_is_in_every_format(tmp_path: Path) -> None:
     run = taken(tmp_path)
-    view = load_view(run.store, run.run_id, whole=True)
+    view = run.view(whole=True)
     text = write(view, "terminal")
     for words in ("Footprint", "anonymous and shared memory", "connection", "packages"):
         assert words in text
@@ -89,7 +89,7 @@ def test_two_runs_agree_within_their_intervals_or_differ(tmp_path: Path) -> None
         taken(tmp_path / str(idle), idle, **source(f"anonymous and shared, {how}"))
         for idle, how in ((10.0, "PSS"), (10.05, "cgroup"), (14.0, "PSS"))
     ]
-    first, alike, other = (load_view(run.store, run.run_id) for run in runs)
+    first, alike, other = (run.view() for run in runs)
     for second, verdict in ((alike, "agree"), (other, "differ")):
         (line,) = (line for line in two_runs(first, second)[0] if "idle, KiB" in line)
         assert line.endswith(verdict)
@@ -102,7 +102,7 @@ def test_refuses_to_compare_memory_of_another_meaning(tmp_path: Path, before: st
         taken(tmp_path / "a", **source(before)),
         taken(tmp_path / "b", **source("anonymous and shared, cgroup")),
     ]
-    first, second = (load_view(run.store, run.run_id) for run in runs)
+    first, second = (run.view() for run in runs)
     lines, document = two_runs(first, second)
     assert {each.figure for each in document.footprint} == {"start, s"}
     assert any(line.strip().startswith("memory is not compared") for line in lines)

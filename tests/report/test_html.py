@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.report import load_view, write
+from deadheat.report import write
 from deadheat.report.formats import page
 from tests.report.made import MadeRun, failed
 
@@ -28,12 +28,12 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def html_of(run: MadeRun) -> str:
-    return write(load_view(run.store, run.run_id, whole=True), "html")
+    return write(run.view(whole=True), "html")
 
 
 def test_the_page_holds_the_json_document(run: MadeRun, template: Path) -> None:
     run.race({"alpha": 9000, "beta": 3000}, blocks=3)
-    view = load_view(run.store, run.run_id, whole=True)
+    view = run.view(whole=True)
     match = re.search('id="document">(.*?)<', write(view, "html"))
     assert match is not None
     document = json.loads(gzip.decompress(base64.b64decode(match[1])))

@@ -10,15 +10,13 @@ from pydantic import ValidationError
 from deadheat.host.doctor import host_key
 from deadheat.report.formats.document import Document, schema
 from deadheat.report.formats.json_document import write
-from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"
 
 
 def document(run: MadeRun) -> dict[str, Any]:
-    view = load_view(run.store, run.run_id)
-    text = write(view)
+    text = write(run.view())
     Document.model_validate_json(text)
     read: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
     return read
@@ -120,8 +118,7 @@ def test_it_is_ascii_whatever_a_run_holds(tmp_path: Path) -> None:
         run.contender("a", manifest={"language": "Go", "workloads": ["hello"], "notes": [text]})
         run.race({"a": 9000, "b": 8000}, invocations=1, blocks=1)
         run.end()
-        view = load_view(run.store, run.run_id)
         for indent in (2, None):
-            written = write(view, indent)
+            written = write(run.view(), indent)
             assert written.isascii()
             assert json.loads(written)["contenders"][0]["notes"] == [text]

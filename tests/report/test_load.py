@@ -24,7 +24,7 @@ def test_loads_a_whole_run(run: MadeRun) -> None:
     run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=2, blocks=3, levels=(10, 100))
     run.end()
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     assert (view.state, view.seed, view.aggregate) == ("complete", 7, "median")
     assert view.levels == (100, 10)  # the protocol's first, then what else was measured
     assert [contender.name for contender in view.contenders] == ["a", "b"]
@@ -49,7 +49,7 @@ def test_figures_come_from_valid_trials(run: MadeRun) -> None:
         histograms={},
         errors={"reset": 4},
     )
-    cell = load_view(run.store, run.run_id).contenders[0].cells[100]
+    cell = run.view().contenders[0].cells[100]
     assert cell.rate_per_s("median") == 200
     assert cell.rate_per_s("best") == 300
     assert cell.spread_per_s == (100, 300)
@@ -63,7 +63,7 @@ def test_figures_come_from_valid_trials(run: MadeRun) -> None:
 def test_a_trial_without_one_answered_request_is_not_measured(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 0.0, requests_ok=0, histograms={})
-    cell = load_view(run.store, run.run_id).contenders[0].cells[100]
+    cell = run.view().contenders[0].cells[100]
     assert cell.rate_per_s("median") is None
     assert cell.spread_per_s is None
 
@@ -73,7 +73,7 @@ def test_a_foreign_generators_figures_are_medians_over_trials(tmp_path: Path) ->
     run.contender("a")
     for p50 in (1000.0, 3000.0, 2000.0):
         run.trial("a", 100.0, histograms={}, result={"service_us": {"p50": p50, "p99": None}})
-    service = load_view(run.store, run.run_id).contenders[0].cells[100].service
+    service = run.view().contenders[0].cells[100].service
     assert (service["p50"], service["p99"], service.merged) == (2000, None, False)
 
 
@@ -89,7 +89,7 @@ def test_separates_offered_rates_from_the_race(run: MadeRun) -> None:
             requests_ok=2495,
             histograms={"response_us": histogram(2495)},
         )
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     assert len(view.contenders[0].cells[100].trials) == 1
     (cell,) = view.contenders[0].offered
     assert cell.achieved_rate_per_s == pytest.approx(4990)
@@ -102,7 +102,7 @@ def test_loads_the_newest_calibration_of_a_similar_machine(run: MadeRun) -> None
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 100})
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 200})
     run.store.add_calibration("another machine", FINGERPRINT, {"null_pairs": 300})
-    calibration = load_view(run.store, run.run_id).calibration
+    calibration = run.view().calibration
     assert calibration is not None
     assert calibration.result.as_stored() == {"null_pairs": 200}
 
@@ -131,7 +131,7 @@ def test_rejects_a_broken_histogram(run: MadeRun) -> None:
     run.contender("a")
     run.trial("a", 100.0, histograms={"service_us": "no histogram"})
     with pytest.raises(StoreError, match="histogram cannot be read"):
-        load_view(run.store, run.run_id)
+        run.view()
 
 
 @pytest.fixture(autouse=True)

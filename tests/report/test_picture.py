@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
-from deadheat.report import load_view
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.versus import versus
 from deadheat.report.picture import NAMING, PICTURES, draw, png
@@ -39,14 +38,14 @@ def words(svg: str) -> str:
 @pytest.mark.parametrize("picture", [name for name in PICTURES if name not in ("profile", "flame")])
 def test_each_picture_is_well_formed_and_names_its_contenders(run: MadeRun, picture: str) -> None:
     names = ("alpha", "beta") if picture in NAMING else ()
-    text = words(draw(load_view(run.store, run.run_id), picture, names))
+    text = words(draw(run.view(), picture, names))
     assert "alpha" in text
     assert "beta" in text
     assert run.run_id in text or picture == "badge"
 
 
 def test_a_whisker_spans_the_interval_of_the_ratio(run: MadeRun) -> None:
-    svg = draw(load_view(run.store, run.run_id), "bars")
+    svg = draw(run.view(), "bars")
     left = next(
         float(line.attrib["x1"])
         for line in ElementTree.fromstring(svg).iter(f"{SPACE}line")
@@ -69,7 +68,7 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
     for invocation, rates in enumerate(([1000, 500, 250], [4000, 2000]), start=1):
         for block, rate in enumerate(rates, start=1):
             run.trial("tired", float(rate), invocation=invocation, block=block)
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     assert shares(view.contenders[0].cells[100]) == pytest.approx((1, 0.5))
     assert "1 of 1 server ended a start more than 10 %" in words(draw(view, "decay"))
 
@@ -77,7 +76,7 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
 def test_does_not_draw_a_level_without_rates(run: MadeRun) -> None:
     """landshark-2009 at 20,000 connections: no server answered, and no picture could be had."""
     run.trial("alpha", None, connections=20_000, state="failed", reason="no answer")
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     assert 20_000 in view.levels
     assert "alpha" in words(draw(view, "bars"))
 
@@ -92,14 +91,14 @@ def test_spreads_names_that_would_overlap() -> None:
 def test_names_the_missing_data_of_a_picture(tmp_path: Path, picture: str) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     with pytest.raises(DeadheatError, match=f"--picture {picture}"):
-        draw(load_view(run.store, run.run_id), picture)
+        draw(run.view(), picture)
 
 
 def test_converts_svg_to_png(run: MadeRun) -> None:
     pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
     if not any(Path("/usr/share/fonts").rglob("*.[to]tf")):
         pytest.skip("this machine has no font to write with")
-    made = png(draw(load_view(run.store, run.run_id), "bars"))
+    made = png(draw(run.view(), "bars"))
     assert made.startswith(b"\x89PNG")
 
 
@@ -145,24 +144,24 @@ def race(tmp_path: Path) -> MadeRun:
 def test_a_card_has_the_verdict(
     race: MadeRun, names: tuple[str, ...], texts: tuple[str, ...], dashed: bool
 ) -> None:
-    svg = draw(load_view(race.store, race.run_id), "card", names)
+    svg = draw(race.view(), "card", names)
     assert all(text in words(svg) for text in (*texts, race.run_id))
     assert ("stroke-dasharray" in svg) == dashed
 
 
 def test_a_card_shows_the_first_two_by_default(race: MadeRun) -> None:
-    view = load_view(race.store, race.run_id)
+    view = race.view()
     first, second = (each.contender.name for each in analyze(view).main.standings[:2])
     assert draw(view, "card") == draw(view, "card", (first, second))
 
 
 def test_the_order_of_the_names_does_not_matter(race: MadeRun) -> None:
-    level = analyze(load_view(race.store, race.run_id)).main
+    level = analyze(race.view()).main
     assert versus(level, "gin", "slow") == versus(level, "slow", "gin")
 
 
 def test_the_bars_of_a_card_have_the_ratio_of_its_sentence(race: MadeRun) -> None:
-    view = load_view(race.store, race.run_id)
+    view = race.view()
     pair = versus(analyze(view).main, "gin", "slow").pair
     assert pair is not None
     rects = ElementTree.fromstring(draw(view, "card", ("gin", "slow"))).findall(f"{SPACE}rect")
@@ -181,13 +180,12 @@ def test_the_bars_of_a_card_have_the_ratio_of_its_sentence(race: MadeRun) -> Non
 def test_a_badge_has_the_rank_or_the_verdict(
     race: MadeRun, names: tuple[str, ...], text: str
 ) -> None:
-    assert text in words(draw(load_view(race.store, race.run_id), "badge", names))
+    assert text in words(draw(race.view(), "badge", names))
 
 
 def test_foreign_names_are_text(race: MadeRun) -> None:
-    view = load_view(race.store, race.run_id)
     for picture, names in (("card", ("gin", HOSTILE)), ("badge", (HOSTILE,))):
-        assert HOSTILE in words(draw(view, picture, names))
+        assert HOSTILE in words(draw(race.view(), picture, names))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +201,7 @@ def test_names_the_contender_that_is_missing(
     race: MadeRun, picture: str, names: tuple[str, ...], symptom: str
 ) -> None:
     with pytest.raises(DeadheatError, match=symptom):
-        draw(load_view(race.store, race.run_id), picture, names)
+        draw(race.view(), picture, names)
 
 
 def test_the_command_prints_a_card(race: MadeRun) -> None:
@@ -234,7 +232,7 @@ def test_what_the_controls_explain_is_no_decay(
         run.contender(name, role="control" if name == "null-server" else "contender")
         for block, rate in enumerate(rates, start=1):
             run.trial(name, rate, block=block)
-    picture = draw(load_view(run.store, run.end()), "decay")
+    picture = draw(run.ended(), "decay")
     assert f"{decayed} of 1 server ended a start more than 10 %" in picture
     assert "beside the controls" in picture
 

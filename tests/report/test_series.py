@@ -108,7 +108,7 @@ def test_a_larger_run_shows_fewer_of_each_contender(
 ) -> None:
     monkeypatch.setattr(load, "SERIES_TRIALS_IN_ALL", in_all)
     monkeypatch.setattr(load, "SERIES_TRIALS_MIN", least)
-    view = load.load_view(run.store, run.run_id, whole=True)
+    view = run.view(whole=True)
     with_series = [trial for trial in view.contenders[0].cells[100].trials if trial.series]
     assert len(with_series) == shown == view.series_trials_max
 

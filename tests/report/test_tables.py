@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from deadheat.report import load_view
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.shapes import Shape, shape
 from deadheat.report.formats.tables import Column, axis, bar
@@ -49,7 +48,7 @@ def labeled(run: MadeRun, name: str, comparison: str, label: str, **values: Any)
 
 
 def shaped(run: MadeRun) -> Shape:
-    view = load_view(run.store, run.run_id)
+    view = run.view()
     layout = shape(view, analyze(view))
     assert layout is not None
     return layout

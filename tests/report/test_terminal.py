@@ -12,7 +12,6 @@ from rich.console import Console
 
 from deadheat.report.formats import terminal as text_report
 from deadheat.report.formats.markdown import code, write
-from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
 LONG = "python-gunicorn-flask:w16"
@@ -20,7 +19,7 @@ LONG = "python-gunicorn-flask:w16"
 
 def shown(run: MadeRun, width: int = 80, terminal: bool = False, verbose: bool = False) -> str:
     console = Console(width=width, force_terminal=terminal)
-    return text_report.shown(console, load_view(run.store, run.run_id), verbose=verbose)
+    return text_report.shown(console, run.view(), verbose=verbose)
 
 
 def line_of(text: str, name: str) -> str:
@@ -116,8 +115,7 @@ def test_details_are_behind_verbose(run: MadeRun) -> None:
 
 
 def written(run: MadeRun) -> str:
-    view = load_view(run.store, run.run_id)
-    return write(view)
+    return write(run.view())
 
 
 def test_every_row_of_a_table_has_as_many_cells(run: MadeRun) -> None:
