@@ -9,7 +9,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from deadheat.foreign_text import printable
-from deadheat.report.formats.markdown import code, escape
+from deadheat.report.formats.markdown import code, escape, table
 from deadheat.report.formats.tables import Column
 from deadheat.strict import JsonObject
 
@@ -56,21 +56,13 @@ def _markdown(page: Page, regenerate: Sequence[str]) -> str:
         lines += ["", f"## {escape(section.title)}"]
         lines += _listed(section.lines)
         if section.table:
-            lines += ["", *_markdown_table(section.table)]
+            lines += ["", *table(section.table, escape)]
         lines += _listed(section.notes)
     return "\n".join(lines)
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
     return ["", *(f"- {escape(text)}" for text in texts)] if texts else []
-
-
-def _markdown_table(columns: Sequence[Column]) -> Iterator[str]:
-    headers = [column.header.replace("\n", " ") for column in columns]
-    yield "| " + " | ".join(map(escape, headers)) + " |"
-    yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        yield "| " + " | ".join(map(escape, cells)) + " |"
 
 
 def _text(page: Page, _: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The report as Markdown with GitHub's tables, to paste or to keep with the code."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deadheat import numbers
 from deadheat.foreign_text import escaped, one_line
@@ -217,17 +217,19 @@ def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
         yield from table(columns)
 
 
-def table(columns: Sequence[Column]) -> Iterator[str]:
-    yield _row(column.header.replace("\n", " ") for column in columns)
+def table(columns: Sequence[Column], written: Callable[[str], str] = _text) -> Iterator[str]:
+    """`written` makes Markdown of a cell."""
+    yield _row(written(column.header.replace("\n", " ")) for column in columns)
     yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
-    yield from (_row(cells) for cells in zip(*(c.cells for c in columns), strict=True))
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_text, cells))} |"
+    for cells in zip(*(each.cells for each in columns), strict=True):
+        yield _row(map(written, cells))
 
 
 def plain_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """A table whose cells are Markdown already. The first row is the header."""
     header, *others = rows
-    return (f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *others))
+    return map(_row, (header, ["---"] * len(header), *others))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
