@@ -240,33 +240,27 @@ def _fault(inspection: Inspection) -> str:
 
 def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
     contenders = {(inspection.server, inspection.setting): inspection for inspection in inspections}
+    servers = catalog.all_servers.values()
+    claims = grouped(
+        ((server, row) for server in servers for row in server.manifest.published),
+        lambda claim: (claim[1].protocol, claim[1].row),
+    )
     for comparison in COMPARISONS:
         path = layered(catalog.root, f"published/{comparison}.csv")
         if not path.is_file():  # a catalog of the user's, without it
             continue
-        figures = read_figures(path)
-        for row in figures.rows:
-            matches = list(_servers_of(catalog, comparison, row))
-            if not matches:
+        for row in read_figures(path).rows:
+            if (comparison, row) not in claims:
                 yield comparison, row, numbers.NONE, "no server here", "see servers-missing.md"
-            for server, setting, differs in matches:
-                inspection = contenders.get((server.name, setting))
+            for server, published in claims.get((comparison, row), ()):
+                inspection = contenders.get((server.name, published.setting))
                 yield (
                     comparison,
                     row,
                     inspection.name if inspection else server.name,
                     _state(inspection, catalog) if inspection else "not verified",
-                    "; ".join(differs),
+                    "; ".join(published.differs),
                 )
-
-
-def _servers_of(
-    catalog: Catalog, comparison: str, row: str
-) -> Iterator[tuple[Server, str, Sequence[str]]]:
-    for server in catalog.all_servers.values():
-        for published in server.manifest.published:
-            if (published.protocol, published.row) == (comparison, row):
-                yield server, published.setting, published.differs
 
 
 def _behavior(inspections: Sequence[Inspection]) -> Iterator[Sequence[str]]:

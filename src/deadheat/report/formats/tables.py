@@ -429,8 +429,7 @@ def _part(name: str) -> Callable[[Standing], str]:
     """The text of a figure of `PerRequest`: microseconds or a count."""
 
     def text(standing: Standing) -> str:
-        parts = standing.cell.per_request
-        value = getattr(parts, name) if parts is not None else None
+        value = getattr(standing.cell.per_request, name, None)
         return numbers.microseconds(value) if name.endswith("_us") else per_request(value)
 
     return text

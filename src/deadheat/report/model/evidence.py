@@ -199,10 +199,9 @@ def _increases(trials: Sequence[StoredTrial], results: Sequence[TrialResult]) ->
 
 
 def _host_losses(increases: Sequence[Counters], front: str) -> HostLosses:
-    drops = [_sum(each.get(front + name) for each in increases) for name in DROPS]
-    known = [number for number in drops if number is not None]
+    drops = (each.get(front + name) for each in increases for name in DROPS)
     resent = _sum(each.get(f"{front}RetransSegs") for each in increases)
-    return HostLosses(resent, sum(known) if known else None)
+    return HostLosses(resent, _sum(drops))
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

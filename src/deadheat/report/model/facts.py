@@ -190,12 +190,12 @@ def with_client_limits(view: RunView) -> RunView:
 
 def _limited_at(view: RunView, connections: int) -> Mapping[str, tuple[Gate, ...]]:
     """The failed gates of each contender that has any."""
-    ceilings_per_s = [
+    ceilings_per_s = (
         control.cells[connections].rate_per_s("median")
         for control in view.controls
         if control.name == NULL_SERVER and connections in control.cells
-    ]
-    ceiling_per_s = ceilings_per_s[0] if ceilings_per_s else None
+    )
+    ceiling_per_s = next(ceilings_per_s, None)
     failed = {
         contender.name: tuple(
             gate
