@@ -159,3 +159,9 @@ def test_leaves_out_a_row_without_published_figures() -> None:
     ]
     assert published.published_rows(claims) == ()
     assert published.published_rows([]) == ()
+
+
+@pytest.mark.parametrize("name", ["../published/made-2018", "made-2018.csv", "a" * 300, "a\0"])
+def test_bug_the_comparison_of_a_foreign_claim_was_read_as_a_path(name: str) -> None:
+    claims = [StoredClaim(protocol=name, row="Go, gin")]
+    assert published.published_rows(claims) == ()

@@ -12,9 +12,10 @@ from deadheat import report
 from deadheat.report.findings.analysis import analyze, at_least
 from deadheat.report.findings.conclusion import answer, conclusions
 from deadheat.report.findings.points import points
-from deadheat.report.findings.precision import limits, lone_rate
+from deadheat.report.findings.precision import limits, lone_rate, precision
 from deadheat.report.model.view import RunView
 from tests.report.made import MadeRun, failed, made_run
+from tests.report.sliced import SLICED, sliced_race
 
 RATES = (1000.0, 1010.0, 990.0, 1005.0)  # of one instance each
 
@@ -198,3 +199,12 @@ def test_without_a_valid_trial_there_is_no_rate(run: MadeRun, blocks: int, why: 
     assert lone_rate(view, level) is None
     assert answer(view, level) == f"No rate: {why}"
     assert "rank" not in report.write(view, "terminal", verbose=True)
+
+
+def test_says_beyond_how_many_requests_nothing_was_seen(tmp_path: Path) -> None:
+    """A server that paused once in 116,800 requests of an instance never paused in its slices."""
+    run = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
+    sliced_race(run, {"fast": 9000.0, "slow": 1000.0})
+    view = run.view()
+    (text,) = [s.text for s in precision(view, analyze(view)) if s.topic == "rare events"]
+    assert re.match(r"no instance answered more than [\d,]+ \(slow\) to [\d,]+ \(fast\)", text)

@@ -301,7 +301,7 @@ def trust(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
             f"{failed:,} of {numbers.count(len(trials), 'trial')} failed a check and "
             f"{'does' if failed == 1 else 'do'} not count"
             if failed
-            else f"All {numbers.count(len(trials), 'trial')} of servers passed every check"
+            else f"{_every_trial(len(trials))} of servers passed every check"
         )
     ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]
@@ -333,6 +333,10 @@ def _dead_heat(ranking: Ranking, ranked: tuple[Standing, ...], leaders: list[Sta
         margin = numbers.percent(ranking.margin, 0)
         return f"{who} are in a dead heat{where}, within {margin} of each other"
     return f"{who} are in a dead heat{where}: the data cannot separate them"
+
+
+def _every_trial(trials: int) -> str:
+    return f"All {trials:,} trials" if trials > 1 else "The only trial"
 
 
 def _separated(ranking: Ranking) -> str:

@@ -7,6 +7,7 @@ delayed acknowledgment. A run of one contender has a rate with an interval in pl
 
 import enum
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -189,6 +190,8 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
         yield Statement(
             "measured", f"{share} of the race's time; the rest is starts, thaws and drains"
         )
+    if view.sliced:
+        yield from _rare_events(analysis.main)
     if known := view.calibration:
         yield Statement("calibration", calibration(known.at, known.result))
     if (method := _method(view, analysis)) is not None:
@@ -251,6 +254,27 @@ def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
         least = numbers.percent(ranking.minimum_detectable_effect)
         which = " between contenders that raced to the end" if sliced else ""
         yield Statement("resolution", f"80 % power to detect a difference of {least}{which}")
+
+
+def _rare_events(level: LevelAnalysis) -> Iterator[Statement]:
+    """How many requests the longest measured instance of a contender answered in its slices.
+
+    A server that pauses once in so many requests, counted from its start, may never have paused.
+    """
+    most: list[tuple[int, str]] = []
+    for standing in level.standings:
+        requests: Counter[int] = Counter()
+        for trial in standing.cell.counted:
+            requests[trial.invocation] += sum(each.requests_ok or 0 for each in trial.slices)
+        most.append((max(requests.values(), default=0), standing.name))
+    if not most:
+        return
+    spread = " to ".join(f"{count:,} ({name})" for count, name in sorted({min(most), max(most)}))
+    text = (
+        f"no instance answered more than {spread} requests in its slices: what comes more rarely, "
+        "such as a long pause, is not in the rates"
+    )
+    yield Statement("rare events", text)
 
 
 def calibration(at: str, result: CalibrationResult) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import NonNegativeInt
 
-from deadheat.catalog.layers import shipped_root
+from deadheat.catalog.layers import layered_names, shipped_root
 from deadheat.foreign_text import one_line, printable
 from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import PublishedFigures, read_figures
@@ -140,10 +140,11 @@ def _published_rates(comparison: str, row: str) -> tuple[PublishedRate, ...]:
 
 @functools.cache
 def _figures(comparison: str) -> PublishedFigures | None:
-    """None if the table is not available here."""
+    """None if the table is not available here. The name may be a foreign bundle's, so no path."""
     root = shipped_root()
-    path = root / "published" / f"{comparison}.csv" if root is not None else None
-    return read_figures(path) if path is not None and path.is_file() else None
+    if root is None or comparison not in layered_names(root, "published", ".csv"):
+        return None
+    return read_figures(root / "published" / f"{comparison}.csv")
 
 
 @dataclass(frozen=True, slots=True)
