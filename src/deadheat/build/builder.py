@@ -6,9 +6,9 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deadheat.build.image import FOLDER, Image
 from deadheat.catalog import Server, Toolchains, fill, fill_env
@@ -78,35 +78,28 @@ class Builder:
         """Find the build, or make it. Raises `BuildFailed` with the last lines of its log."""
         if (finished := self.find(server, probes)) is not None:
             return finished
-        files, toolchains = hash_files(server.folder), versions(probes)
-        key = build_key(server, files, toolchains)
-        path = self._folder / server.name / key
+        planned = _planned(self._folder, server, probes)
+        path = planned.path
         try:
             with self._locked(path.with_suffix(".lock")):
                 if (finished := self.find(server, probes)) is not None:
                     return finished  # another deadheat process made it meanwhile
-                return self._make(server, key, path, files, toolchains)
+                return self._make(planned)
         except OSError as error:
             raise BuildFailed(
                 f"{server.name}: cannot build in {path}: {error}",
                 "free space there, or set DEADHEAT_HOME to another folder",
             ) from error
 
-    def _make(
-        self,
-        server: Server,
-        key: str,
-        path: Path,
-        files: Mapping[str, str],
-        toolchains: Mapping[str, str],
-    ) -> Built:
-        self._copy(server, path)
+    def _make(self, planned: Built) -> Built:
+        path = planned.path
+        self._copy(planned.server, path)
         begun_s = self._host.now_s()
-        log = self._run_steps(server, path, path.with_suffix(".log"))
+        log = self._run_steps(planned.server, path, path.with_suffix(".log"))
         elapsed_s = self._host.now_s() - begun_s
         record = json.dumps({"log": log, "elapsed_s": elapsed_s})
         self._write(path.with_suffix(".json"), record)  # marks the build as finished
-        return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
+        return replace(planned, log=log, elapsed_s=elapsed_s)
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
         log = ""
@@ -125,9 +118,8 @@ class Builder:
             self._write(log_path, log)
             if done.exit_code != 0:
                 outcome = _outcome(done, limit_s)
-                tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
                 raise BuildFailed(
-                    f"{server.name}: build step `{' '.join(step)}` {outcome}\n{tail}",
+                    f"{server.name}: build step `{' '.join(step)}` {outcome}\n{tail(log)}",
                     f"the complete log is in {log_path}",
                 )
         return log
@@ -151,35 +143,29 @@ def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | Non
     """The finished build in the folder `builds`; see `Builder.find`."""
     if not (builds / server.name).is_dir():
         return None
-    files, toolchains = hash_files(server.folder), versions(probes)
-    key = build_key(server, files, toolchains)
-    path = builds / server.name / key
-    done = path.with_suffix(".json")
-    if not (done.is_file() and path.is_dir()):
+    planned = _planned(builds, server, probes)
+    done = planned.path.with_suffix(".json")
+    if not (done.is_file() and planned.path.is_dir()):
         return None
-    record = json.loads(done.read_text(encoding="utf-8"))
-    return _finished(server, key, path, record, toolchains, files)
+    return _finished(planned, done.read_text(encoding="utf-8"))
 
 
-def _finished(
-    server: Server,
-    key: str,
-    path: Path,
-    record: Mapping[str, Any],
-    toolchains: Mapping[str, str],
-    files: Mapping[str, str],
-) -> Built:
-    """A build from its record."""
-    return Built(
-        server=server,
-        key=key,
-        path=path,
-        log=record["log"],
-        elapsed_s=record["elapsed_s"],
-        toolchains=toolchains,
-        files=files,
-        cached=True,
-    )
+def _planned(builds: Path, server: Server, probes: list[Probe]) -> Built:
+    """What a build of exactly this folder, recipe and toolchain will be."""
+    files = hash_files(server.folder)
+    toolchains = {probe.need.tool: probe.version for probe in probes if probe.version is not None}
+    key = build_key(server, files, toolchains)
+    return Built(server, key, builds / server.name / key, "", 0.0, toolchains, files, cached=False)
+
+
+def _finished(planned: Built, record: str) -> Built:
+    values = json.loads(record)
+    return replace(planned, log=values["log"], elapsed_s=values["elapsed_s"], cached=True)
+
+
+def tail(text: str, lines: int = LOG_LINES_SHOWN) -> str:
+    """The last lines of an output, as errors show them."""
+    return "\n".join(f"  | {line}" for line in text.splitlines()[-lines:])
 
 
 def _outcome(done: Completed, limit_s: float) -> str:
@@ -197,11 +183,6 @@ def locked(lock: Path) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def versions(probes: list[Probe]) -> dict[str, str]:
-    """Tool -> version, for the needs that are met."""
-    return {probe.need.tool: probe.version for probe in probes if probe.version is not None}
 
 
 def build_key(server: Server, files: Mapping[str, str], toolchains: Mapping[str, str]) -> str:
@@ -225,15 +206,14 @@ class FarBuilder(Builder):
         self.place = f" on {host.target}"
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
-        files, toolchains = hash_files(server.folder), versions(probes)
-        key = build_key(server, files, toolchains)
-        path = self._folder / server.name / key
-        record = self._far.read_file(PurePosixPath(path.with_suffix(".json")))
+        planned = _planned(self._folder, server, probes)
+        record = self._far.read_file(PurePosixPath(planned.path.with_suffix(".json")))
         if record is None:
             return None
-        if self._far.run(ProcessSpec(["test", "-d", str(path)]), LOOK_S).exit_code != 0:
+        look = ProcessSpec(["test", "-d", str(planned.path)])
+        if self._far.run(look, LOOK_S).exit_code != 0:
             return None
-        return _finished(server, key, path, json.loads(record), toolchains, files)
+        return _finished(planned, record)
 
     def _locked(self, lock: Path) -> AbstractContextManager[None]:
         return self._far.locked(PurePosixPath(lock))

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deadheat.build.builder import LOG_LINES_SHOWN, Builder, BuildFailed, Built, FarBuilder
+from deadheat.build.builder import Builder, BuildFailed, Built, FarBuilder, tail
 from deadheat.build.image import (
     BASE_IMAGE,
     ContainerTool,
@@ -102,7 +102,7 @@ class ImageBuilder(Builder):
         if pulled is None:
             raise DeadheatError(
                 f"{self._tool.program} cannot pull the base image {self._base_image}:\n"
-                f"{_tail(done.stdout + done.stderr, 3)}",
+                f"{tail(done.stdout + done.stderr, 3)}",
                 f"name an image that is here (`{self._tool.program} images`): --base-image IMAGE",
             )
         return pulled
@@ -124,7 +124,7 @@ class ImageBuilder(Builder):
             start = "; start its daemon: systemctl start docker" if program == "docker" else ""
             raise DeadheatError(
                 f"--runtime {program}: `{' '.join(self._tool.version())}` failed:\n"
-                f"{_tail(done.stdout + done.stderr, 3)}",
+                f"{tail(done.stdout + done.stderr, 3)}",
                 f"`{program} info` says more{start}",
             )
         return done.stdout.strip()
@@ -153,12 +153,7 @@ def _failed(server: Server, done: Completed, log: str, log_path: Path) -> BuildF
     hint = f"the complete log is in {log_path}"
     if (known := runtime_hint(done.stdout + done.stderr)) is not None:
         hint = f"{known}; {hint}"
-    tail = _tail(log, LOG_LINES_SHOWN)
-    return BuildFailed(f"{server.name}: its image cannot be built ({outcome})\n{tail}", hint)
-
-
-def _tail(text: str, lines: int) -> str:
-    return "\n".join(f"  | {line}" for line in text.splitlines()[-lines:])
+    return BuildFailed(f"{server.name}: its image cannot be built ({outcome})\n{tail(log)}", hint)
 
 
 NATIVE = "native"
