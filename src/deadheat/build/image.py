@@ -4,7 +4,7 @@ import json
 import os
 import resource
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,10 +57,19 @@ def containerfile(selection: Selection, base_image: str = BASE_IMAGE) -> str:
 
 def bootstrap_lines(server: Server) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shell lines that install what a server needs, and those that build it in its folder."""
-    values = {"build": "."}
+    return _installs(server), tuple(map(shlex.join, _steps(server, ".")))
+
+
+def _installs(server: Server) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(need.install for need in server.needs))
+
+
+def _steps(server: Server, folder: str) -> Iterator[list[str]]:
+    """The words of each build step in the folder, `NAME=VALUE` of its environment first."""
+    values = {"build": folder}
     env = [f"{name}={value}" for name, value in fill_env(server.build_env, values).items()]
-    steps = [shlex.join([*env, *fill(step, values)]) for step in server.steps]
-    return tuple(dict.fromkeys(need.install for need in server.needs)), tuple(steps)
+    for step in server.steps:
+        yield [*env, *fill(step, values)]
 
 
 def image_file(server: Server, base_image: str) -> str:
@@ -71,16 +80,12 @@ def image_file(server: Server, base_image: str) -> str:
 def _image_lines(server: Server, base_image: str) -> Iterable[str]:
     yield f"ARG BASE_IMAGE={base_image}"
     yield "FROM ${BASE_IMAGE}"
-    installs = list(dict.fromkeys(need.install for need in server.needs))
-    if installs:
+    if installs := _installs(server):
         yield from _shell(["apt-get update", *installs, "rm -rf /var/lib/apt/lists/*"])
     yield f"WORKDIR {FOLDER}"
     yield "COPY . ."
-    values = {"build": FOLDER}
-    env = [f"{name}={value}" for name, value in fill_env(server.build_env, values).items()]
-    for step in server.steps:
-        command = fill(step, values)
-        yield f"RUN {json.dumps(['env', *env, *command] if env else command)}"
+    for words in _steps(server, FOLDER):
+        yield f"RUN {json.dumps(['env', *words] if server.build_env else words)}"
 
 
 def _shell(commands: list[str]) -> Iterable[str]:
