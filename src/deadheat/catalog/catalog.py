@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog.layers import shipped_root
-from deadheat.catalog.server import Server, load_server
+from deadheat.catalog.server import IGNORED, Server, load_server
 from deadheat.catalog.toml_lines import FileFault
 from deadheat.errors import DeadheatError, UsageFault, joined
 
 PARTS = ("servers", "recipes", "protocols", "workloads", "published")
-SKIPPED = {"node_modules", "target", "__pycache__", ".venv"}  # no build uses them
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ def _paths(root: Path) -> Iterator[Path]:
         if (root / part).is_dir():
             yield root / part
             for folder, folders, files in os.walk(root / part):
-                folders[:] = [name for name in folders if name not in SKIPPED]
+                folders[:] = [name for name in folders if name not in IGNORED]
                 yield from (Path(folder, name) for name in (*folders, *files))
     yield from (root / "servers").glob("*/server.toml")  # os.walk does not follow links
 

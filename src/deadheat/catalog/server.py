@@ -17,8 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel
-
 from deadheat.catalog.layers import layered, layered_names
 from deadheat.catalog.manifest import (
     HTTP,
@@ -33,9 +31,7 @@ from deadheat.catalog.manifest import (
     StartRules,
     Transport,
 )
-from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
-
-Location = tuple[str | int, ...]
+from deadheat.catalog.toml_lines import FileFault, Location, file_fault, read_toml, read_toml_text
 
 PLACEHOLDERS = ("host", "port", "workers", "threads", "build")
 # The placeholders that each table knows, in addition to the recipe's parameters.
@@ -204,7 +200,8 @@ def load_server(folder: Path, recipes: Path) -> Server:
             update={"env": {**fill_env(recipe.env, values), **manifest.start.env}}
         ),
         recipe_text=recipe_text,
-        runtime=recipe.runtime and _fill_runtime(recipe.runtime, values),
+        runtime=recipe.runtime
+        and recipe.runtime.model_copy(update={"command": fill(recipe.runtime.command, values)}),
     )
 
 
@@ -232,10 +229,6 @@ def _fill_need(need: Need, values: Mapping[str, str]) -> Need:
         if (text := getattr(need, key)) is not None:
             filled[key] = fill_text(text, values)
     return need.model_copy(update=filled)
-
-
-def _fill_runtime(runtime: LanguageRuntime, values: Mapping[str, str]) -> LanguageRuntime:
-    return runtime.model_copy(update={"command": fill(runtime.command, values)})
 
 
 def _recipe(path: Path, manifest: Manifest, recipes: Path) -> tuple[Recipe, str]:
@@ -306,7 +299,18 @@ def _parameters(path: Path, manifest: Manifest, recipe: Recipe) -> dict[str, str
 def _reject_unknown_placeholders(
     path: Path, document: Manifest | Recipe, values: Mapping[str, str]
 ) -> None:
-    if faults := list(unknown_placeholders(document, values)):
+    """Raises `FileFault` with every placeholder that has no value in its place."""
+    faults = []
+    for part, placeholders in _KNOWN_IN.items():
+        known = {*placeholders, *values}
+        value = document.model_dump(include={part}, by_alias=True).get(part)
+        for location, text in _texts(value, (part,)):
+            for name in _PLACEHOLDER.findall(text):
+                if name not in known:
+                    available = ", ".join(f"{{{word}}}" for word in sorted(known)) or "none"
+                    reason = f"unknown placeholder {{{name}}}; available: {available}"
+                    faults.append((location, reason))
+    if faults:
         raise file_fault(path, faults)
 
 
@@ -325,20 +329,6 @@ def fill(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]
 def fill_env(env: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """`fill_text` for the values of an environment."""
     return {name: fill_text(text, values) for name, text in env.items()}
-
-
-def unknown_placeholders(
-    document: BaseModel, parameters: Mapping[str, str]
-) -> Iterator[tuple[Location, str]]:
-    """The locations of unknown placeholders in a manifest or recipe, each with a message."""
-    for part, placeholders in _KNOWN_IN.items():
-        known = {*placeholders, *parameters}
-        value = document.model_dump(include={part}, by_alias=True).get(part)
-        for location, text in _texts(value, (part,)):
-            for name in _PLACEHOLDER.findall(text):
-                if name not in known:
-                    available = ", ".join(f"{{{word}}}" for word in sorted(known)) or "none"
-                    yield location, f"unknown placeholder {{{name}}}; available: {available}"
 
 
 def _texts(value: object, location: Location) -> Iterator[tuple[Location, str]]:
