@@ -89,7 +89,7 @@ def disk_bytes(path: Path) -> int:
 @contextmanager
 def in_use(folder: Path) -> Iterator[None]:
     """Mark the logs and builds as in use, so that `alone_with` fails until the block ends."""
-    with _flocked(folder, fcntl.LOCK_SH):
+    with flocked(folder, fcntl.LOCK_SH):
         yield
 
 
@@ -100,7 +100,7 @@ def alone_with(folder: Path, used: str | None = None) -> Iterator[None]:
     `used` says what it uses; None: the logs and builds.
     """
     try:
-        with _flocked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with flocked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
             yield
     except BlockingIOError as error:
         raise DeadheatError(
@@ -110,7 +110,8 @@ def alone_with(folder: Path, used: str | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def _flocked(folder: Path, operation: int) -> Iterator[None]:
+def flocked(folder: Path, operation: int) -> Iterator[None]:
+    """Hold a lock of flock(2) on the folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, operation)

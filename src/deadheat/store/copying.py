@@ -3,7 +3,7 @@
 import itertools
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from deadheat.foreign_text import masked
@@ -150,11 +150,15 @@ def _stored_build(target: sqlite3.Connection, build: Mapping[str, Any]) -> int |
     return int(row[0]) if row else None
 
 
+def insertion(table: str, columns: Collection[str]) -> str:
+    """The statement that inserts a row with these columns."""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
 def _insert(target: sqlite3.Connection, table: str, rows: Iterator[Columns]) -> None:
     first = next(rows, None)
     if first is None:
         return
-    names, marks = ", ".join(first), ", ".join("?" * len(first))
-    statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+    statement = insertion(table, first)
     target.execute(statement, tuple(first.values()))
     target.executemany(statement, (tuple(row.values()) for row in rows))

@@ -167,7 +167,7 @@ PARTS = ("histograms", "series", "slices", "errors", "gates")  # in tables of th
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One check of a trial's validity: its reading, its threshold, and advice."""
+    """One check of a trial's validity, and a row of table `gate`."""
 
     code: str
     passed: bool
@@ -175,17 +175,6 @@ class Gate:
     threshold: float | None
     unit: Unit | None  # of both; None if there is neither
     advice: str
-
-    def columns(self) -> Columns:
-        """The columns of table `gate`."""
-        return {
-            "code": self.code,
-            "passed": int(self.passed),
-            "reading": self.reading,
-            "threshold": self.threshold,
-            "unit": self.unit,
-            "advice": self.advice,
-        }
 
 
 @dataclass(frozen=True, slots=True)

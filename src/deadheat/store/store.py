@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from deadheat.build.leftovers import flocked
 from deadheat.errors import StoreError
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.protocol import StoredProtocol
-from deadheat.store.copying import copy_run
+from deadheat.store.copying import copy_run, insertion
 from deadheat.store.json_columns import Conclusion, ImportedFrom
 from deadheat.store.rows import Columns, TrialRecord
 from deadheat.store.schema import create, is_store
@@ -220,7 +221,8 @@ def _write(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
     try:
-        with _alone_in(path.parent):
+        # SQLite does not wait when two processes switch to WAL together.
+        with flocked(path.parent, fcntl.LOCK_EX):
             is_store(connection)  # leaves the database of another program as it is
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -252,7 +254,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     the write-ahead log, so the log must be empty. Raises `ValueError` if it is not.
     """
     uri = path.resolve().as_uri() + "?mode=ro"
-    if _is_read_only(path):
+    if not os.access(path.resolve().parent, os.W_OK):
         log = path.with_name(path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             uri += "&immutable=1"
@@ -262,21 +264,6 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
                 f"yet; copy {path.name} and {log.name} to a folder that can be written"
             )
     return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
-
-
-def _is_read_only(path: Path) -> bool:
-    return not os.access(path.resolve().parent, os.W_OK)
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock the folder: SQLite does not wait when two processes switch to WAL together."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _free_run_id(connection: sqlite3.Connection, now: datetime.datetime) -> str:
@@ -301,16 +288,12 @@ def _insert_trial(connection: sqlite3.Connection, record: TrialRecord) -> int:
     for name, count in record.errors.items():
         _insert(connection, "error", {"trial_id": trial_id, "class": name, "requests": count})
     for gate in record.gates:
-        _insert(connection, "gate", {"trial_id": trial_id, **gate.columns()})
+        _insert(connection, "gate", {"trial_id": trial_id, **asdict(gate)})
     return trial_id
 
 
 def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:
-    names = ", ".join(values)
-    marks = ", ".join("?" * len(values))
-    cursor = connection.execute(
-        f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
-    )
+    cursor = connection.execute(insertion(table, values), tuple(values.values()))
     return cursor.lastrowid or 0
 
 
