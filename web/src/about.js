@@ -1,6 +1,6 @@
 // The conclusions, the failed checks, the machines, and the method.
 
-import { h, more, scrolling, section, table } from "./dom.js";
+import { facts, h, more, section, table } from "./dom.js";
 import { count, percent, shell } from "./numbers.js";
 
 /**
@@ -95,23 +95,19 @@ function cautions(report) {
 function method({ run, hosts, calibration, method }) {
   return [
     ...method.map((text) => h("p", {}, text)),
-    h(
-      "dl",
-      {},
+    facts([
+      ["run", run.id],
+      ["command", h("code", { dir: "auto" }, shell(run.command))],
+      ["protocol", `${run.protocol.name ?? "?"}: ${run.protocol.about ?? ""}`],
+      ["load generator", run.generator_version],
+      ["deadheat", `${run.deadheat_version}, seed ${run.seed}`],
       [
-        ["run", run.id],
-        ["command", h("code", { dir: "auto" }, shell(run.command))],
-        ["protocol", `${run.protocol.name ?? "?"}: ${run.protocol.about ?? ""}`],
-        ["load generator", run.generator_version],
-        ["deadheat", `${run.deadheat_version}, seed ${run.seed}`],
-        [
-          "calibration",
-          calibration
-            ? calibrated(calibration)
-            : "none for this kind of machine (run deadheat calibrate)",
-        ],
-      ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))),
-    ),
+        "calibration",
+        calibration
+          ? calibrated(calibration)
+          : "none for this kind of machine (run deadheat calibrate)",
+      ],
+    ]),
     ...hosts.map((host) =>
       more(
         `The ${host.role} host, CPU ${host.cpus.join(", ")}`,
@@ -141,7 +137,7 @@ function calibrated({ at, result }) {
  * @param {object} data
  */
 function nested(caption, data) {
-  return scrolling(caption, table(caption, ["setting", "value"], [...leaves(data)]));
+  return table(caption, caption, ["setting", "value"], [...leaves(data)]);
 }
 
 /**

@@ -18,7 +18,6 @@ import { published } from "./rows.js";
  * @property {string} label
  * @property {string} [title]
  * @property {Sort} sort
- * @property {boolean} [fastFirst] the first click sorts in descending order
  * @property {Cell} cell
  * @property {string} [className]
  * @property {boolean} [header]
@@ -52,7 +51,10 @@ export const columns = (rows, choice) =>
 export const optional = (rows, choice) =>
   offered(rows, choice).filter(({ key }) => !FIXED.includes(key));
 
-/** @param {string} key */
+/**
+ * Whether the first click on a column sorts in descending order.
+ * @param {string} key
+ */
 export const isFastFirst = (key) => FAST_FIRST.includes(key);
 
 /**
@@ -62,8 +64,7 @@ export const isFastFirst = (key) => FAST_FIRST.includes(key);
  */
 function offered(rows, { comparison, connections }) {
   const all = [...order(), ...times(rows), ...cost(), ...thenAndNow(comparison, connections)];
-  const shown = rows.length > 1 ? all : all.filter(({ key }) => !COMPARING.includes(key));
-  return shown.map((column) => ({ ...column, fastFirst: isFastFirst(column.key) }));
+  return rows.length > 1 ? all : all.filter(({ key }) => !COMPARING.includes(key));
 }
 
 /** @returns {Column[]} */

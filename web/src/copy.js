@@ -1,7 +1,6 @@
 // Buttons that copy the table as Markdown, and the chart as a picture.
 
 import { h } from "./dom.js";
-import { markdown } from "./markdown.js";
 import { picture, png } from "./picture.js";
 
 /**
@@ -96,3 +95,20 @@ function save(blob) {
   h("a", { href: address, download: NAME }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
+
+/** Punctuation that has a meaning in a cell; a line break would end the row. */
+const SPECIAL = /[\\`*_[\]<>|#~&]/g;
+
+/**
+ * @param {string[]} header
+ * @param {string[][]} rows
+ * @param {boolean[]} right whether a column is right-aligned
+ */
+export function markdown(header, rows, right) {
+  const line = (/** @type {string[]} */ cells) => `| ${cells.map(cell).join(" | ")} |`;
+  const rule = `| ${right.map((each) => (each ? "---:" : "---")).join(" | ")} |`;
+  return `${[line(header), rule, ...rows.map(line)].join("\n")}\n`;
+}
+
+/** @param {string} text */
+const cell = (text) => text.replace(/\s+/g, " ").trim().replace(SPECIAL, "\\$&");

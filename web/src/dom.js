@@ -44,14 +44,16 @@ export function link(address) {
 }
 
 /**
- * A table with a header row; cells are strings or elements, and numbers are right-aligned.
+ * A table with a header row, in a box that scrolls; cells are strings or elements, and numbers are
+ * right-aligned.
+ * @param {string} label of the box
  * @param {string} caption
  * @param {string[]} headers
  * @param {Child[][]} rows
  */
-export function table(caption, headers, rows) {
+export function table(label, caption, headers, rows) {
   const right = headers.map((_, i) => rows.every((cells) => numeric(cells[i])));
-  return h(
+  const made = h(
     "table",
     { class: "small" },
     h("caption", {}, caption),
@@ -82,6 +84,7 @@ export function table(caption, headers, rows) {
       ),
     ),
   );
+  return scrolling(label, made);
 }
 
 /**
@@ -104,6 +107,64 @@ export function scrolling(label, ...children) {
  */
 export function more(title, ...children) {
   return h("details", { class: "more" }, h("summary", {}, title), children);
+}
+
+/**
+ * A list of texts from the document; nothing without any.
+ * @param {Child[]} items
+ */
+export function list(items) {
+  return items.length
+    ? h(
+        "ul",
+        {},
+        items.map((item) => h("li", { dir: "auto" }, item)),
+      )
+    : null;
+}
+
+/**
+ * Names with their values.
+ * @param {Child[][]} rows
+ */
+export function facts(rows) {
+  return h(
+    "dl",
+    {},
+    rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))),
+  );
+}
+
+/**
+ * One choice of several as a row of radio buttons.
+ * @template T
+ * @param {string} legend
+ * @param {string} name
+ * @param {{ value: T, id: string, text: string }[]} options
+ * @param {T} chosen
+ * @param {(value: T) => void} choose
+ */
+export function segments(legend, name, options, chosen, choose) {
+  return h(
+    "fieldset",
+    { class: "segments" },
+    h("legend", {}, legend),
+    options.map(({ value, id, text }) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name,
+          id,
+          value,
+          checked: value === chosen,
+          on: { change: () => choose(value) },
+        }),
+        h("span", {}, text),
+      ),
+    ),
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 // A chart with a caption, a label for screen readers, and its data as a table.
 
 import { plot } from "@observablehq/plot";
-import { h, scrolling, table } from "./dom.js";
+import { h, table } from "./dom.js";
 
 /** @import { PlotOptions } from "@observablehq/plot" */
 
@@ -41,7 +41,7 @@ export function figure(caption, label, options, headers, rows) {
       "details",
       { class: "as-table" },
       h("summary", {}, "as a table"),
-      scrolling(`${caption}, as a table`, table(label, headers, rows)),
+      table(`${caption}, as a table`, label, headers, rows),
     ),
   );
 }

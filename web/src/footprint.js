@@ -1,7 +1,7 @@
 // What servers take up: time to start, memory, build, dependencies; and rate against memory.
 
 import { dot, initializer, text } from "@observablehq/plot";
-import { h, scrolling, section, table } from "./dom.js";
+import { h, section, table } from "./dom.js";
 import { figure } from "./figure.js";
 import * as numbers from "./numbers.js";
 import { rowsAt } from "./rows.js";
@@ -60,7 +60,7 @@ function tableOf(contenders) {
     ...(levels.length ? ["KiB per connection"] : []),
     ...["peak, MiB", "build, MiB", "locked packages", "processes", "threads"],
   ];
-  return scrolling("Footprint", table("Footprint", headers, rows));
+  return table("Footprint", "Footprint", headers, rows);
 }
 
 /**

@@ -38,8 +38,9 @@ export function latencyFigure(caption, curves) {
   );
   const most = Math.max(...points.map((point) => point.rarity));
   const [low, high] = [Math.min(...points.map((p) => p.ms)), Math.max(...points.map((p) => p.ms))];
-  const ends = drawn.map(({ name, latency }) => ({
+  const ends = drawn.map(({ name, color, latency }) => ({
     name,
+    color,
     rarity: 1 / (1 - last(latency.curve)[0]),
     ms: last(latency.curve)[1] / 1000,
   }));
@@ -65,19 +66,19 @@ export function latencyFigure(caption, curves) {
           MARKED.filter((rarity) => rarity <= most),
           { stroke: "var(--muted)", strokeDasharray: "2 4" },
         ),
-        ...drawn.map(({ name }, i) =>
+        ...drawn.map(({ name, color }, i) =>
           line(
             points.filter((point) => point.name === name),
             {
               x: "rarity",
               y: "ms",
-              stroke: colorOf(drawn, name),
+              stroke: color,
               strokeDasharray: dashes(i),
               strokeWidth: 2,
             },
           ),
         ),
-        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => colorOf(drawn, point.name) }),
+        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (end) => end.color }),
         drawn.length > 1
           ? text(
               spaced(
@@ -90,7 +91,7 @@ export function latencyFigure(caption, curves) {
                 text: "brief",
                 textAnchor: "start",
                 dx: 8,
-                fill: (end) => colorOf(drawn, end.name),
+                fill: (end) => end.color,
               },
             )
           : null,
@@ -107,11 +108,6 @@ export function latencyFigure(caption, curves) {
 }
 
 const MARKED = [0.5, 0.9, 0.99, 0.999].map((q) => 1 / (1 - q));
-/**
- * @param {Curve[]} drawn
- * @param {string} name
- */
-const colorOf = (drawn, name) => drawn.find((curve) => curve.name === name)?.color;
 
 /** @param {number} rarity */
 const share = (rarity) => String(Number((100 * (1 - 1 / rarity)).toPrecision(7)));

@@ -1,7 +1,7 @@
 // Sections that only some runs have: explanation, scaling, handshakes, decay, offered rates, capacity.
 
 import { decay } from "./decay.js";
-import { scrolling, section, table } from "./dom.js";
+import { section, table } from "./dom.js";
 import { explanation } from "./explain.js";
 import { footprints } from "./footprint.js";
 import * as numbers from "./numbers.js";
@@ -47,7 +47,7 @@ function handshakes({ handshakes: made }) {
   ]);
   return [
     section("handshakes", "Handshakes", [
-      scrolling("Handshakes", table("Handshakes of TLS, by server", head, rows)),
+      table("Handshakes", "Handshakes of TLS, by server", head, rows),
     ]),
   ];
 }

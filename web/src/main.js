@@ -1,10 +1,9 @@
 // Renders the page from one document, which is embedded or sent by a server.
 
 import { about, defects } from "./about.js";
-import { h } from "./dom.js";
+import { h, list } from "./dom.js";
 import { keep, place } from "./keep.js";
 import { loads } from "./loads.js";
-import { openPoints } from "./open.js";
 import { overview } from "./overview.js";
 import { panels } from "./panel.js";
 import { controlsOf, firstChoice, linkedChoice, ranking } from "./ranking.js";
@@ -13,7 +12,7 @@ import { encode, isState } from "./state.js";
 import { onWorkload, profile, workloadChoice } from "./workloads.js";
 
 /**
- * @import { ContenderPart, Report } from "../build/document"
+ * @import { ContenderPart, LevelPart, Report } from "../build/document"
  * @import { Choice } from "./ranking.js"
  */
 
@@ -127,6 +126,40 @@ function head(report, connections) {
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${whole(level.trust)}.`) : null,
     level ? openPoints(level) : null,
   );
+}
+
+/**
+ * The first point with its command, and the others behind a summary.
+ * @param {LevelPart} level
+ */
+function openPoints({ open, pairs }) {
+  const label = h("strong", {}, "Open: ");
+  if (!open.length)
+    return pairs.length
+      ? h("p", { class: "open" }, label, "nothing. Every neighboring pair is decided.")
+      : null;
+  const [first, ...others] = open.map(({ text, figures, command }) => [
+    sentence(text, figures),
+    command ? ": " : ".",
+    command ? h("code", { dir: "ltr" }, command) : null,
+  ]);
+  const rest = h("details", { class: "more" }, h("summary", {}, "More that is open"), list(others));
+  return h(
+    "div",
+    { class: "open" },
+    h("p", { dir: "auto" }, label, first),
+    others.length ? rest : null,
+  );
+}
+
+/**
+ * `a ~ b, 3.8 % [-2, 9], 7 min`, with each number and its percent sign on one line.
+ * @param {string} text
+ * @param {string} figures
+ */
+function sentence(text, figures) {
+  const parts = [text, ...figures.replace(/:$/, "").split("  ")].filter(Boolean);
+  return parts.join(", ").replaceAll(" %", "\u00a0%");
 }
 
 /** @param {Report} report */

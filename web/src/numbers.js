@@ -49,6 +49,9 @@ export const mebibytes = optional((bytes) => grouped(bytes / MIB, bytes < 10 * M
 
 export const integer = optional((number) => grouped(number, 0));
 
+/** `2.50` */
+export const hundredths = optional((number) => fixed(number, 2));
+
 /** `4.0 %`, from a share of 1. */
 export const percent = optional((share) => `${grouped(100 * share, 1)} %`);
 

@@ -1,6 +1,6 @@
 // Open loop: response times at offered rates, and the highest rate within an objective.
 
-import { h, scrolling, section, table } from "./dom.js";
+import { h, section, table } from "./dom.js";
 import * as numbers from "./numbers.js";
 
 /** @import { RateStandingPart, Report } from "../build/document" */
@@ -61,7 +61,7 @@ export function commonRates(report) {
       each.reason ?? "",
     ]);
     const all = ["rank", "server", ...headers, "reached, requests/s", "not ranked because"];
-    return [h("h3", {}, title), scrolling(title, table(title, all, rows))];
+    return [h("h3", {}, title), table(title, title, all, rows)];
   });
   return [
     section("common-rates", "What the same traffic costs", [
@@ -103,23 +103,21 @@ export function offered(report) {
         {},
         "From the time each request was due (open loop): the wait of a user when requests arrive at a fixed rate.",
       ),
-      scrolling(
+      table(
         "Response time at an offered rate",
-        table(
-          "Response time",
-          [
-            "server",
-            "connections",
-            "offered, requests/s",
-            "achieved",
-            "p50, ms",
-            "p99, ms",
-            "p99.9, ms",
-            "first byte p50, ms",
-            "valid trials",
-          ],
-          rows,
-        ),
+        "Response time",
+        [
+          "server",
+          "connections",
+          "offered, requests/s",
+          "achieved",
+          "p50, ms",
+          "p99, ms",
+          "p99.9, ms",
+          "first byte p50, ms",
+          "valid trials",
+        ],
+        rows,
       ),
     ]),
   ];
@@ -131,31 +129,29 @@ export function capacity(report) {
   const slo = report.capacities[0].slo;
   return [
     section("capacity", `Highest rate within ${slo}`, [
-      scrolling(
+      table(
         "Capacity",
-        table(
-          `Highest rate within ${slo}`,
-          [
-            "server",
-            "highest rate, requests/s",
-            "next rate, not within",
-            "per CPU",
-            "per 100 MiB",
-            "CPU, µs/request",
-            "peak, MiB",
-            "trials",
-          ],
-          report.capacities.map((capacity) => [
-            capacity.name,
-            numbers.rate(capacity.rate_per_s || null),
-            numbers.rate(capacity.above_per_s),
-            numbers.rate(capacity.rate_per_s_per_cpu),
-            numbers.rate(capacity.rate_per_s_per_100_mib),
-            numbers.microseconds(capacity.server_cpu_us_per_request),
-            numbers.mebibytes(capacity.memory_peak_bytes),
-            numbers.integer(capacity.trials),
-          ]),
-        ),
+        `Highest rate within ${slo}`,
+        [
+          "server",
+          "highest rate, requests/s",
+          "next rate, not within",
+          "per CPU",
+          "per 100 MiB",
+          "CPU, µs/request",
+          "peak, MiB",
+          "trials",
+        ],
+        report.capacities.map((capacity) => [
+          capacity.name,
+          numbers.rate(capacity.rate_per_s || null),
+          numbers.rate(capacity.above_per_s),
+          numbers.rate(capacity.rate_per_s_per_cpu),
+          numbers.rate(capacity.rate_per_s_per_100_mib),
+          numbers.microseconds(capacity.server_cpu_us_per_request),
+          numbers.mebibytes(capacity.memory_peak_bytes),
+          numbers.integer(capacity.trials),
+        ]),
       ),
     ]),
   ];

@@ -1,7 +1,7 @@
 // Charts that compare the first rows: over the race, by block, by connections, and cost.
 
 import { dot, gridX, gridY, line, ruleY, text } from "@observablehq/plot";
-import { h } from "./dom.js";
+import { h, section } from "./dom.js";
 import { figure } from "./figure.js";
 import { dashes, logTicks, narrow, spaced } from "./labels.js";
 import { curveColors } from "./language.js";
@@ -35,13 +35,6 @@ export function overview(connections) {
   const holder = h("div", { class: "figures" });
   const note = h("p", { class: "status" });
   let waiting = 0;
-  const section = h(
-    "section",
-    { "aria-labelledby": "charts" },
-    h("h2", { id: "charts" }, "Charts"),
-    note,
-    holder,
-  );
   let drawn = "";
   const draw = (/** @type {Report} */ report, /** @type {Row[]} */ kept) => {
     const rows = kept.filter((row) => row.rate).slice(0, MOST);
@@ -57,7 +50,7 @@ export function overview(connections) {
         if (open.has(captionOf(each))) each.querySelector("details")?.setAttribute("open", "");
     });
   };
-  return { section, draw };
+  return { section: section("charts", "Charts", [note, holder]), draw };
 }
 
 const isControl = (/** @type {ContenderPart} */ { role }) => role === "control";

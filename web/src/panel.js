@@ -1,7 +1,7 @@
 // The panel of one contender: the evidence behind its row.
 
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
-import { h, link, more, scrolling, table } from "./dom.js";
+import { facts, h, link, more, section, table } from "./dom.js";
 import { keep, place } from "./keep.js";
 import { curveColors } from "./language.js";
 import { latencyFigure } from "./latency.js";
@@ -29,11 +29,9 @@ export function panels(report, connections, open) {
     .map((contender, i) => ({ contender, i }))
     .sort((a, b) => placeOf(a.contender) - placeOf(b.contender) || a.i - b.i);
   const colorOf = curveColors(report);
-  const section = keep("panels", null, () =>
-    h("section", { "aria-labelledby": "servers" }, h("h2", { id: "servers" }, "Behind each row")),
-  );
-  place(section, [
-    /** @type {Element} */ (section.firstElementChild),
+  const whole = keep("panels", null, () => section("servers", "Behind each row", []));
+  place(whole, [
+    /** @type {Element} */ (whole.firstElementChild),
     ...order.map(({ contender, i }) => {
       const standing = standings[placeOf(contender)];
       return keep(
@@ -43,7 +41,7 @@ export function panels(report, connections, open) {
       );
     }),
   ]);
-  return section;
+  return whole;
 }
 
 /**
@@ -135,7 +133,7 @@ function content(contender, color, cell, connections) {
           "The first byte arrives with the last: both have the same curve.",
         )
       : null,
-    facts(contender, cell),
+    factsOf(contender, cell),
     behavior(contender),
     publishedRates(contender),
     output(contender),
@@ -230,7 +228,7 @@ const LIMITS = {
  * @param {ContenderPart} contender
  * @param {CellPart | undefined} cell
  */
-function facts(contender, cell) {
+function factsOf(contender, cell) {
   const start = contender.starts.find((each) => each.command.length);
   const ready = contender.starts.map((each) => each.ready_s).filter((s) => s !== null);
   const build = contender.build;
@@ -274,12 +272,7 @@ function facts(contender, cell) {
         : null,
     ],
   ];
-  const shown = rows.filter(([, value]) => value);
-  return h(
-    "dl",
-    {},
-    shown.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))),
-  );
+  return facts(rows.filter(([, value]) => value));
 }
 
 /**
@@ -339,10 +332,7 @@ function behavior(contender) {
   if (steady.length) rows.push(["steady state, by instance", steady.join("; ")]);
   return more(
     "Behavior",
-    scrolling(
-      "Behavior",
-      table("Answers to single requests before any load", ["question", "answer"], rows),
-    ),
+    table("Behavior", "Answers to single requests before any load", ["question", "answer"], rows),
   );
 }
 
@@ -362,21 +352,11 @@ function publishedRates(contender) {
   );
   return more(
     "Published rates",
-    scrolling(
+    table(
       "Published rates",
-      table(
-        "Published rates, and how this server differs",
-        [
-          "comparison",
-          "row",
-          "connections",
-          "requests/s",
-          "place",
-          "repeated by setting",
-          "differs",
-        ],
-        rows,
-      ),
+      "Published rates, and how this server differs",
+      ["comparison", "row", "connections", "requests/s", "place", "repeated by setting", "differs"],
+      rows,
     ),
   );
 }

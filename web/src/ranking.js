@@ -3,7 +3,7 @@
 import { board } from "./board.js";
 import { columns, FIRST, isFastFirst, optional, THEN_AND_NOW } from "./columns.js";
 import { actions } from "./copy.js";
-import { h, scrolling } from "./dom.js";
+import { h, scrolling, segments } from "./dom.js";
 import { languageColors } from "./language.js";
 import { meaning, slider } from "./matter.js";
 import { count, integer, percent } from "./numbers.js";
@@ -233,30 +233,19 @@ function controls(report, chosen, draw, onLevel) {
  */
 function levels(report, chosen, onLevel) {
   if (report.levels.length < 2) return null;
-  return h(
-    "fieldset",
-    { class: "segments" },
-    h("legend", {}, "Connections"),
-    report.levels.map(({ connections }) =>
-      h(
-        "label",
-        {},
-        h("input", {
-          type: "radio",
-          name: "level",
-          id: `level-${connections}`,
-          value: connections,
-          checked: connections === chosen.connections,
-          on: {
-            change: () => {
-              chosen.connections = connections;
-              onLevel();
-            },
-          },
-        }),
-        h("span", {}, integer(connections)),
-      ),
-    ),
+  return segments(
+    "Connections",
+    "level",
+    report.levels.map(({ connections }) => ({
+      value: connections,
+      id: `level-${connections}`,
+      text: integer(connections),
+    })),
+    chosen.connections,
+    (connections) => {
+      chosen.connections = connections;
+      onLevel();
+    },
   );
 }
 

@@ -1,6 +1,6 @@
 // The ranking's table: sorted rows under headers that are buttons.
 
-import { columns } from "./columns.js";
+import { columns, isFastFirst } from "./columns.js";
 import { h } from "./dom.js";
 import { count } from "./numbers.js";
 
@@ -51,9 +51,7 @@ export function rankingTable(rows, kept, chosen, draw) {
               column.header ? "th" : "td",
               {
                 scope: column.header ? "row" : null,
-                class:
-                  [column.className, column.number ? "number" : ""].filter(Boolean).join(" ") ||
-                  null,
+                class: classesOf(column),
               },
               column.cell(row),
             ),
@@ -64,6 +62,10 @@ export function rankingTable(rows, kept, chosen, draw) {
   );
 }
 
+/** @param {Column} column */
+const classesOf = ({ className, number }) =>
+  [className, number ? "number" : ""].filter(Boolean).join(" ") || null;
+
 /**
  * @param {Column} column
  * @param {Column} current
@@ -71,19 +73,17 @@ export function rankingTable(rows, kept, chosen, draw) {
  * @param {(focus?: string) => void} draw
  */
 function header(column, current, chosen, draw) {
-  const className =
-    [column.className, column.number ? "number" : ""].filter(Boolean).join(" ") || null;
   const active = column === current;
   const order = active ? (chosen.descending ? "descending" : "ascending") : "none";
   const turn = () => {
-    chosen.fastFirst = Boolean(column.fastFirst);
+    chosen.fastFirst = isFastFirst(column.key);
     chosen.descending = active ? !chosen.descending : chosen.fastFirst;
     chosen.sort = column.key;
     draw(`sort-${column.key}`);
   };
   return h(
     "th",
-    { scope: "col", class: className, "aria-sort": order },
+    { scope: "col", class: classesOf(column), "aria-sort": order },
     h(
       "button",
       { type: "button", id: `sort-${column.key}`, title: column.title, on: { click: turn } },

@@ -1,6 +1,6 @@
 // A run of several workloads: the choice of one, and the servers over all of them.
 
-import { h, more, scrolling, table } from "./dom.js";
+import { h, list, more, scrolling, section, segments, table } from "./dom.js";
 import { curveColors } from "./language.js";
 import { grouped, microseconds, NONE, ofLeader } from "./numbers.js";
 
@@ -53,25 +53,12 @@ export function workloadChoice(report, chosen, choose) {
   return h(
     "form",
     { class: "controls", on: { submit: (event) => event.preventDefault() } },
-    h(
-      "fieldset",
-      { class: "segments" },
-      h("legend", {}, "Workload"),
-      workloads.map((workload, place) =>
-        h(
-          "label",
-          {},
-          h("input", {
-            type: "radio",
-            name: "workload",
-            id: `workload-${place}`,
-            value: workload,
-            checked: workload === chosen,
-            on: { change: () => choose(workload) },
-          }),
-          h("span", {}, workload),
-        ),
-      ),
+    segments(
+      "Workload",
+      "workload",
+      workloads.map((value, place) => ({ value, id: `workload-${place}`, text: value })),
+      chosen,
+      choose,
     ),
   );
 }
@@ -88,10 +75,7 @@ export function profile(report) {
     row.name,
     ...workloads.map((workload) => shareOf(row, workload)),
   ]);
-  return h(
-    "section",
-    { "aria-labelledby": "profile" },
-    h("h2", { id: "profile" }, "Profile over the workloads"),
+  return section("profile", "Profile over the workloads", [
     h(
       "p",
       {},
@@ -102,18 +86,14 @@ export function profile(report) {
       "details",
       { class: "as-table" },
       h("summary", {}, "as a table"),
-      scrolling("Profile", table("% of the best", ["server", ...workloads], rows)),
+      table("Profile", "% of the best", ["server", ...workloads], rows),
     ),
     ...costs(report.profile),
     more(
       `How well ${workloads[0]} predicts the other workloads`,
-      h(
-        "ul",
-        {},
-        texts(report.profile).map((text) => h("li", { dir: "auto" }, text)),
-      ),
+      list(report.profile.predictions.flatMap(({ text }) => text)),
     ),
-  );
+  ]);
 }
 
 /**
@@ -147,7 +127,7 @@ function costs({ transports }) {
       "details",
       { class: "as-table", open: true },
       h("summary", {}, title),
-      scrolling(title, table(title, head, rows)),
+      table(title, title, head, rows),
     );
   });
 }
@@ -240,9 +220,6 @@ function bar(row, workload) {
 
 /** @param {number} share */
 const whole = (share) => `${(100 * share).toFixed(1)}%`;
-
-/** @param {ProfilePart} of */
-const texts = ({ predictions }) => predictions.flatMap(({ text }) => text);
 
 /**
  * @param {ProfileRow} row

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { markdown } from "../src/markdown.js";
+import { markdown } from "../src/copy.js";
 import { decode, encode, isState } from "../src/state.js";
 
 const INITIAL = {
