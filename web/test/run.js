@@ -2,8 +2,13 @@
 
 import { pathToFileURL } from "node:url";
 import { run } from "./browser.js";
-import { checks } from "./checks.js";
+import { answer } from "./page/answer.js";
+import { details } from "./page/details.js";
+import { layout } from "./page/layout.js";
+import { safety } from "./page/safety.js";
+import { table } from "./page/table.js";
 
+const checks = { ...answer, ...table, ...details, ...layout, ...safety };
 const [chromium, folder, ...files] = process.argv.slice(2);
 const pages = files
   .map((file) => file.split("=", 2))
