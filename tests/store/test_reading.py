@@ -79,13 +79,10 @@ def written(store: Store) -> list[TrialRecord]:
         log="cc main.c",
     )
     store.update_contender(contender_id, build_id=build_id)
-    store.add_instance(
-        contender_id=contender_id,
-        invocation=1,
-        at_s=0.5,
-        command=["plain"],
-        behavior={"status": 200},
+    instance_id = store.add_instance(
+        contender_id=contender_id, invocation=1, at_s=0.5, command=["plain"]
     )
+    store.update_instance(instance_id, behavior={"status": 200})
     records = [trial(run_id, contender_id, block) for block in (1, 2, 3)]
     records[1] = TrialRecord.at(
         TrialPlace(run_id, contender_id, None, "measure", 1, 2, 1, 2.0),
@@ -189,7 +186,11 @@ def test_a_conclusion_comes_back_as_it_was_written(
         imported=ImportedFrom(at="2026-11-22", bundle="x.deadheat"),
     )
     store.end_run(run_id, "complete", conclusion)
-    read = read_run(store, run_id).conclusion
+    run = read_run(store, run_id)
+    assert run.state == "complete"
+    assert run.ended_at is not None
+    assert run.started_at <= run.ended_at
+    read = run.conclusion
     assert read == conclusion
     assert read.decided_at("hello", 10) == {("a", "b"): Verdict.SEPARATED}
     assert read.decided_at("hello", 20) == {}
