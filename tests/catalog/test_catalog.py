@@ -5,7 +5,7 @@ import pytest
 
 from deadheat.catalog import Catalog, FileFault, choose, find_root, load_catalog
 from deadheat.catalog import catalog as catalog_module
-from deadheat.errors import DeadheatError, UsageFault
+from deadheat.errors import DeadheatError
 from tests.catalog.conftest import MANIFEST, Folders
 
 HERE = Path(__file__).resolve().parents[2]
@@ -44,61 +44,34 @@ def test_chooses_by_name_glob_and_language(catalog: Catalog) -> None:
     assert names(catalog, "*-http", "*-gin", languages=("go",)) == ["go-gin"]
 
 
-def test_all_unknown_names_are_reported_at_once(catalog: Catalog) -> None:
-    with pytest.raises(UsageFault, match="unknown servers 'go-jin', 'zzz' in ") as caught:
-        names(catalog, "go-jin", "node-http", "zzz")
-    assert caught.value.hint == "go-jin: did you mean go-gin or go-plain?"
-
-
-def test_the_beginning_of_a_language_suggests_it(catalog: Catalog) -> None:
-    with pytest.raises(UsageFault, match="no server is written in 'node'") as caught:
-        names(catalog, languages=("node",))
-    assert caught.value.hint == "did you mean node.js?"
-
-
-def test_unknown_name_suggests_the_nearest(catalog: Catalog) -> None:
-    with pytest.raises(DeadheatError, match="unknown server 'go-jin'") as caught:
-        names(catalog, "go-jin")
-    assert caught.value.hint is not None
-    assert "go-gin" in caught.value.hint
-
-
-def test_unknown_name_without_a_similar_one_suggests_list(catalog: Catalog) -> None:
-    with pytest.raises(DeadheatError, match="unknown server 'zzz'") as caught:
-        names(catalog, "zzz")
-    assert caught.value.hint == "`deadheat list '*'` shows all servers"
+@pytest.mark.parametrize(
+    ("patterns", "language", "fault", "hint"),
+    [
+        (
+            ["go-jin", "node-http", "zzz"],
+            None,
+            "unknown servers 'go-jin', 'zzz' in ",
+            "go-jin: did you mean go-gin or go-plain?",
+        ),
+        (["go-jin"], None, "unknown server 'go-jin'", "did you mean go-gin or go-plain?"),
+        (["zzz"], None, "unknown server 'zzz'", "`deadheat list '*'` shows all servers"),
+        ([], "node", "no server is written in 'node'", "did you mean node.js?"),
+        ([], "Cobol", "no server is written in 'cobol'", "available: go, node.js"),
+        (["go-gin"], "node.js", "none of go-gin is written in", "omit the names or the language"),
+    ],
+)
+def test_a_choice_of_nothing_says_what_there_is(
+    catalog: Catalog, patterns: list[str], language: str | None, fault: str, hint: str
+) -> None:
+    with pytest.raises(DeadheatError, match=fault) as caught:
+        choose(catalog, patterns, [language] if language else [])
+    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize("pattern", ["go-broken", "*-broken", "go-*"])
 def test_choosing_a_broken_manifest_raises_its_fault(catalog: Catalog, pattern: str) -> None:
     with pytest.raises(FileFault, match=r"go-broken/server\.toml:1"):
         names(catalog, pattern)
-
-
-def test_unknown_language_lists_the_available_ones(catalog: Catalog) -> None:
-    with pytest.raises(DeadheatError, match="no server is written in 'cobol'") as caught:
-        names(catalog, languages=("Cobol",))
-    assert caught.value.hint == "available: go, node.js"
-
-
-def test_rejects_names_without_the_language(catalog: Catalog) -> None:
-    with pytest.raises(DeadheatError, match=r"none of go-gin is written in node\.js"):
-        names(catalog, "go-gin", languages=("node.js",))
-
-
-def test_finds_root_from_a_subfolder(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:
-    monkeypatch.delenv("DEADHEAT_CATALOG", raising=False)
-    inside = folders.server()
-    monkeypatch.chdir(inside)
-    assert find_root() == folders.root
-
-
-def test_flag_and_environment_take_precedence(
-    monkeypatch: pytest.MonkeyPatch, folders: Folders
-) -> None:
-    monkeypatch.setenv("DEADHEAT_CATALOG", str(folders.root))
-    assert find_root() == folders.root
-    assert find_root(str(HERE)) == HERE
 
 
 def test_rejects_root_without_servers(tmp_path: Path) -> None:

@@ -44,13 +44,6 @@ def faults_of(folders: Folders, text: str) -> list[str]:
     return re.sub(r"(?m)^\S*/server\.toml:", "", str(fault_of(folders, text))).splitlines()
 
 
-def test_reads_a_manifest_without_a_recipe(folders: Folders) -> None:
-    server = load(folders)
-    assert server.name == "plain"
-    assert server.start.command == ("{build}/server", "{host}:{port}")
-    assert (server.needs, server.steps, server.build_env) == ((), (), {})
-
-
 def test_fills_recipe_with_defaults_and_values_of_the_manifest(folders: Folders) -> None:
     folders.recipe(RECIPE)
     server = load(
@@ -93,15 +86,6 @@ def test_http2_over_tls_begins_with_what_https_changes(folders: Folders) -> None
     assert (both.start.workers, both.start.backlog) == (2, 9)
     assert both.start.env == secured.start.env == {**server.start.env, "CERT": "{cert}"}
     assert plain.start == server.start.model_copy(update={"env": {**server.start.env, "H2": "yes"}})
-
-
-def test_rejects_workers_that_a_server_cannot_start(folders: Folders) -> None:
-    """Regression: `--workers 4` named the result `plain:w4`, but nothing had changed."""
-    server = load(folders, MANIFEST.replace('worker = "process"', 'worker = "none"'))
-    assert selection(server, workers=1).name == "plain"
-    with pytest.raises(FileFault, match="plain: 4 workers requested") as caught:
-        selection(server, workers=4)
-    assert caught.value.hint == "leave this server out, or omit --workers and --setting"
 
 
 def test_unknown_setting_lists_the_available_ones(folders: Folders) -> None:
@@ -276,7 +260,11 @@ def test_multicore_means_four_workers_unless_the_manifest_says_otherwise(folders
     assert multicore(folders, MANIFEST, "more", 8).name == "more:multicore:w8"
 
 
-def test_a_server_without_workers_has_no_multicore(folders: Folders) -> None:
+def test_a_server_without_workers_has_neither_multicore_nor_more_of_them(folders: Folders) -> None:
+    """Regression: `--workers 4` named the result `plain:w4`, but nothing had changed."""
     server = load(folders, MANIFEST.replace('"process"', '"none"'))
-    with pytest.raises(FileFault, match="cannot start several"):
-        selection(server, "multicore")
+    assert selection(server, workers=1).name == "plain"
+    for setting, workers in (("default", 4), ("multicore", None)):
+        with pytest.raises(FileFault, match="cannot start several workers") as caught:
+            selection(server, setting, workers)
+        assert caught.value.hint == "leave this server out, or omit --workers and --setting"

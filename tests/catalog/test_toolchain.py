@@ -194,28 +194,19 @@ def kept(folder: Path, output: str | None = "tool 1") -> ProbeCache:
     return ProbeCache(folder / "home" / "probes.json")
 
 
-def test_an_output_is_kept_until_its_program_changes(tmp_path: Path, program: Path) -> None:
+def test_an_output_is_kept_until_it_is_old_or_its_program_or_search_path_changes(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache = kept(tmp_path)
     assert cache.get(COMMAND) == "tool 1"
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{program.parent}{os.pathsep}/nowhere")
+        assert cache.get(COMMAND) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(toolchain, "KEPT_S", 0.0)
+        assert ProbeCache(tmp_path / "home" / "probes.json").get(COMMAND) is None
     program.write_text("#!/bin/sh\necho a newer one\n")
     assert cache.get(COMMAND) is None
-
-
-def test_another_search_path_is_probed_again(
-    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = kept(tmp_path)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/nowhere")
-    assert cache.get(COMMAND) is None
-
-
-def test_an_old_output_is_probed_again(
-    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert program.is_file()
-    kept(tmp_path)
-    monkeypatch.setattr(toolchain, "KEPT_S", 0.0)
-    assert ProbeCache(tmp_path / "home" / "probes.json").get(COMMAND) is None
 
 
 @pytest.mark.usefixtures("program")

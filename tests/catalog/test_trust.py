@@ -12,6 +12,7 @@ from deadheat.errors import DeadheatError
 from tests.catalog.conftest import Folders
 
 ANOTHER = 4242
+SHIPPED = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -51,6 +52,7 @@ def test_uses_a_distrusted_catalog_that_the_user_names(
     assert find_root(str(own)) == own
     monkeypatch.setenv("DEADHEAT_CATALOG", str(own))
     assert find_root() == own
+    assert find_root(str(SHIPPED)) == SHIPPED
 
 
 def test_distrusts_a_catalog_of_another_user(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
