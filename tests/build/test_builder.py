@@ -10,7 +10,7 @@ from deadheat.catalog import Probe, Server, load_server
 from deadheat.host import Completed, HostError, ProcessSpec
 from deadheat.host.fake import FakeHost
 from deadheat.host.local import LocalHost
-from tests.build.made import made_server
+from tests.build.made import MANIFEST, made_server
 
 
 @pytest.fixture
@@ -78,12 +78,7 @@ def test_a_change_of_what_the_build_reads_is_built_anew(
     path.write_text(path.read_text().replace(before, after))
     changed = load_server(server.folder, tmp_path / "recipes")
     assert builder.build(changed, probes(changed)).cached is not is_rebuilt
-
-
-def test_another_toolchain_is_built_anew(server: Server, tmp_path: Path) -> None:
-    builder = Builder(making(), tmp_path / "builds")
-    builder.build(server, probes(server))
-    assert not builder.build(server, probes(server, "1.1")).cached
+    assert not builder.build(changed, probes(changed, "1.1")).cached, "another toolchain"
 
 
 def test_deleted_build_is_rebuilt(server: Server, tmp_path: Path) -> None:
@@ -116,13 +111,16 @@ def test_failed_step_shows_its_last_lines_and_the_log(server: Server, tmp_path: 
     assert "line 0\n" in log.read_text()
 
 
-def test_endless_step_is_stopped(server: Server, tmp_path: Path) -> None:
+def test_a_step_without_end_or_beyond_a_limit_is_stopped(server: Server, tmp_path: Path) -> None:
     host = making(lambda *_: Completed(0, "resolving\n", "", 10**6, 1))
     failed = failure(server, host, tmp_path / "builds")
     assert "was stopped after 900 s\n  | $ maker first" in str(failed)
     assert host.now_s() == 900
     with pytest.raises(BuildFailed, match="was stopped after 1 s"):
         Builder(making(), tmp_path / "builds", step_s=1.0).build(server, probes(server))
+    limit = "memory_limit: 2.10 GiB, limit 2.00 GiB"
+    host = making(lambda *_: Completed(-9, "", "", 2, 1, limit=limit))
+    assert f"was stopped: {limit}\n" in str(failure(server, host, tmp_path / "builds"))
 
 
 def test_reports_a_missing_program_and_a_lost_host(server: Server, tmp_path: Path) -> None:
@@ -149,23 +147,12 @@ def test_reports_full_disk(server: Server, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_real_build_failure_shows_its_output(tmp_path: Path) -> None:
-    manifest = (
-        'name = "{name}"\nlanguage = "None"\nframework = "made"\nkind = "server"\n'
-        'homepage = "https://example.org"\n[version]\ncommand = ["true"]\n'
-        '[[needs]]\ntool = "sh"\nprobe = ["true"]\ninstall = "none"\n'
-        "[build]\nsteps = [['sh', '-c', 'echo compiling; echo broken >&2; exit 3']]\n"
-        '[start]\ncommand = ["true"]\nworker = "none"\nkeep_alive = true\n'
-        'connection_close = "closes"\nbacklog = "system"\n'
+    failing = '["sh", "-c", "echo compiling; echo broken >&2; exit 3"]'
+    manifest = MANIFEST.replace('["maker", "second"]', failing).replace(
+        '"maker", "first"', '"true"'
     )
     server = made_server(tmp_path, manifest=manifest)
     with LocalHost() as host:
         failed = failure(server, host, tmp_path / "builds")
     assert "ended with 3\n" in str(failed)
     assert str(failed).endswith("  | compiling\n  | broken")
-
-
-def test_a_build_that_exceeds_a_limit_names_it(server: Server, tmp_path: Path) -> None:
-    limit = "memory_limit: 2.10 GiB, limit 2.00 GiB"
-    host = making(lambda *_: Completed(-9, "", "", 2, 1, limit=limit))
-    with pytest.raises(BuildFailed, match=f"was stopped: {limit}"):
-        Builder(host, tmp_path / "builds").build(server, probes(server))

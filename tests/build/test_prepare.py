@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from deadheat.events import Board, Event, Progress, silent
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
+
+Events = list[Progress | Event | Board]
 
 
 def answering(**stdout: str) -> FakeHost:
@@ -34,23 +36,23 @@ def servers(tmp_path: Path) -> list[Server]:
 
 
 @pytest.fixture
-def events() -> list[Progress | Event | Board]:
+def events() -> Events:
     return []
 
 
 def prepared(
-    host: FakeHost, servers: list[Server], folder: Path, events: list[Progress | Event | Board]
+    host: FakeHost, servers: list[Server], folder: Path, events: Events
 ) -> list[Candidate]:
     selections = [selection(server, workers=workers) for server in servers for workers in (1, 2)]
     return prepare(selections, host, Builder(host, folder), events.append)
 
 
-def troubles(events: list[Progress | Event | Board]) -> list[str]:
+def troubles(events: Events) -> list[str]:
     return [event.what for event in events if isinstance(event, Event) and event.trouble]
 
 
 def test_builds_each_server_once_and_reads_its_version(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
+    servers: list[Server], tmp_path: Path, events: Events
 ) -> None:
     host = answering(maker="maker 1.0\n", made="made 2.3.4-rc1 of today\n")
     candidates = prepared(host, servers, tmp_path / "builds", events)
@@ -62,21 +64,16 @@ def test_builds_each_server_once_and_reads_its_version(
 
 
 def test_reports_missing_tools_once_with_install_command(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
+    servers: list[Server], tmp_path: Path, events: Events
 ) -> None:
     candidates = prepared(FakeHost(), servers, tmp_path / "builds", events)
-    assert {candidate.fault for candidate in candidates} == {
-        "one is left out: maker is not installed",
-        "two is left out: maker is not installed",
-    }
-    assert troubles(events) == [
-        "one is left out: maker is not installed\n  hint: install it: get maker",
-        "two is left out: maker is not installed\n  hint: install it: get maker",
-    ]
+    faults = [f"{name} is left out: maker is not installed" for name in ("one", "two")]
+    assert {candidate.fault for candidate in candidates} == {*faults}
+    assert troubles(events) == [f"{fault}\n  hint: install it: get maker" for fault in faults]
 
 
 def test_failed_build_leaves_out_only_its_server(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
+    servers: list[Server], tmp_path: Path, events: Events
 ) -> None:
     host = answering(maker="maker 1.0\n", made="2.3\n")
     host.on_run(
@@ -147,14 +144,6 @@ def four_servers(tmp_path: Path) -> list[Server]:
     return [made_server(tmp_path, name) for name in NAMES]
 
 
-@pytest.fixture
-def sigint() -> Iterator[None]:
-    """Default handling of SIGINT, even if this test run inherited it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def host_where(first_step: Callable[[str], Completed]) -> FakeHost:
     """A host on which the first build step calls `first_step` with the server's name."""
 
@@ -169,31 +158,27 @@ def host_where(first_step: Callable[[str], Completed]) -> FakeHost:
 
 
 def built(
-    four_servers: list[Server],
-    tmp_path: Path,
-    host: FakeHost,
-    jobs: int,
-    events: list[Progress | Event | Board] | None = None,
+    servers: list[Server], folder: Path, host: FakeHost, jobs: int, events: Events | None = None
 ) -> list[Candidate]:
     listen = silent if events is None else events.append
-    return build_ahead(four_servers, host, Builder(host, tmp_path / "builds"), listen, jobs)
+    return build_ahead(servers, host, Builder(host, folder / "builds"), listen, jobs)
 
 
-def test_builds_run_in_parallel(four_servers: list[Server], tmp_path: Path) -> None:
+def test_builds_run_in_parallel(four_servers: list[Server], tmp_path: Path, events: Events) -> None:
     both = threading.Barrier(2, timeout=30)  # breaks if builds run one after the other
 
     def meet(_: str) -> Completed:
         both.wait()
         return FINE
 
-    events: list[Progress | Event | Board] = []
-    assert all(
-        candidate.built for candidate in built(four_servers, tmp_path, host_where(meet), 2, events)
-    )
+    candidates = built(four_servers, tmp_path, host_where(meet), 2, events)
+    assert all(candidate.built for candidate in candidates)
     assert {1, 2} == {len(event.what.split(",")) for event in events if isinstance(event, Progress)}
 
 
-def test_servers_of_one_recipe_are_built_apart(four_servers: list[Server], tmp_path: Path) -> None:
+def test_servers_of_one_recipe_are_built_apart(
+    four_servers: list[Server], tmp_path: Path, events: Events
+) -> None:
     order: list[str] = []
 
     def note(name: str) -> Completed:
@@ -204,7 +189,6 @@ def test_servers_of_one_recipe_are_built_apart(four_servers: list[Server], tmp_p
         replace(server, manifest=server.manifest.model_copy(update={"recipe": recipe}))
         for server, recipe in zip(four_servers, ("go", "go", "rust", None), strict=True)
     ]
-    events: list[Progress | Event | Board] = []
     candidates = built(of_recipes, tmp_path, host_where(note), 1, events)
     assert order == ["a", "c", "d", "b"]
     assert [event for event in events if isinstance(event, Progress)] == [
@@ -228,20 +212,19 @@ def test_candidates_keep_the_order_of_servers(four_servers: list[Server], tmp_pa
     assert all(candidate.built for candidate in candidates)
 
 
-def test_reports_failure_and_builds_the_others(four_servers: list[Server], tmp_path: Path) -> None:
+def test_reports_failure_and_builds_the_others(
+    four_servers: list[Server], tmp_path: Path, events: Events
+) -> None:
     def fail_two(name: str) -> Completed:
         return Completed(1, "", f"no {name}\n", 1, 1) if name in "ac" else FINE
 
-    events: list[Progress | Event | Board] = []
     candidates = built(four_servers, tmp_path, host_where(fail_two), 2, events)
     assert [candidate.built is not None for candidate in candidates] == [False, True, False, True]
-    troubles = [event.what for event in events if isinstance(event, Event) and event.trouble]
-    assert sorted(what.split(":")[0] for what in troubles) == ["a", "c"]
+    assert sorted(what.split(":")[0] for what in troubles(events)) == ["a", "c"]
 
 
-@pytest.mark.usefixtures("sigint")
 def test_interrupt_starts_no_further_build_and_reports_no_failure(
-    four_servers: list[Server], tmp_path: Path
+    four_servers: list[Server], tmp_path: Path, events: Events
 ) -> None:
     main_thread = threading.get_ident()
     begun: list[str] = []
@@ -255,7 +238,6 @@ def test_interrupt_starts_no_further_build_and_reports_no_failure(
         assert gone.wait(30)
         return Completed(1, "", "the agent is gone\n", 1, 1)
 
-    events: list[Progress | Event | Board] = []
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         built(four_servers, tmp_path, host_where(go_with_the_host), 2, events)
