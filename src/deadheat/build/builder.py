@@ -1,7 +1,6 @@
 """Builds a server in a fresh copy of its folder, and keeps the build by the hash of its inputs."""
 
 import fcntl
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deadheat.build.image import FOLDER, Image
 from deadheat.catalog import Server, Toolchains, fill, fill_env
-from deadheat.catalog.server import IGNORED, copy_folder, hash_files
+from deadheat.catalog.server import IGNORED, content_key, copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Host, HostError, ProcessSpec
@@ -154,7 +153,7 @@ def _planned(builds: Path, server: Server, probes: list[Probe]) -> Built:
     """What a build of exactly this folder, recipe and toolchain will be."""
     files = hash_files(server.folder)
     toolchains = {probe.need.tool: probe.version for probe in probes if probe.version is not None}
-    key = build_key(server, files, toolchains)
+    key = content_key(server, files, toolchains=toolchains)  # how it starts is no input
     return Built(server, key, builds / server.name / key, "", 0.0, toolchains, files, cached=False)
 
 
@@ -183,17 +182,6 @@ def locked(lock: Path) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def build_key(server: Server, files: Mapping[str, str], toolchains: Mapping[str, str]) -> str:
-    """A hash of the inputs of a build, twelve hexadecimal digits; the start command is no input."""
-    inputs = {
-        "files": {name: digest for name, digest in files.items() if name != "server.toml"},
-        "steps": server.steps,
-        "env": dict(server.build_env),
-        "toolchains": dict(toolchains),
-    }
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
 
 
 class FarBuilder(Builder):

@@ -56,7 +56,10 @@ class ImageBuilder(Builder):
             "base image": self._base(),
             "Containerfile": digest,
         }
-        return [Probe(_need(tool), version, None) for tool, version in versions.items()]
+        return [
+            Probe(Need(tool=tool, probe=(tool,), install=tool), version, None)
+            for tool, version in versions.items()
+        ]
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
         built = super().find(server, probes)
@@ -136,10 +139,6 @@ class ImageBuilder(Builder):
         if ids:
             remove_containers(self._host, self._tool, *ids)
         return len(ids)
-
-
-def _need(tool: str) -> Need:
-    return Need(tool=tool, probe=(tool,), install=tool)
 
 
 def _name(server: Server, key: str) -> str:

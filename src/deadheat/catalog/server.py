@@ -113,15 +113,23 @@ class Selection:
     def source_key(self) -> str:
         """A hash of all that decides how it behaves, but for the toolchain: how it is built and
         started, and the workloads that it has to answer."""
-        files = hash_files(self.server.folder)
-        inputs = {
-            "files": {name: digest for name, digest in files.items() if name != "server.toml"},
-            "steps": self.server.steps,
-            "env": dict(self.server.build_env),
-            "start": self.start.model_dump(mode="json"),
-            "workloads": sorted(self.server.manifest.workloads),
-        }
-        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
+        return content_key(
+            self.server,
+            hash_files(self.server.folder),
+            start=self.start.model_dump(mode="json"),
+            workloads=sorted(self.server.manifest.workloads),
+        )
+
+
+def content_key(server: Server, files: Mapping[str, str], **more: object) -> str:
+    """A hash of how the server is built and of `more`, twelve hexadecimal digits."""
+    inputs = {
+        "files": {name: digest for name, digest in files.items() if name != "server.toml"},
+        "steps": server.steps,
+        "env": dict(server.build_env),
+        **more,
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
