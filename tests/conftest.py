@@ -82,8 +82,3 @@ def made_once(folder: Path) -> Iterator[bool]:
         folder.mkdir(exist_ok=True)
         yield not done.exists()
         done.touch()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path

@@ -1,3 +1,4 @@
+import json
 import os
 import tomllib
 from pathlib import Path
@@ -20,6 +21,7 @@ def test_all_packages_have_the_same_version() -> None:
     manifests = (ROOT / "pyproject.toml", ROOT / "engine" / "Cargo.toml")
     project, crate = (tomllib.loads(path.read_text()) for path in manifests)
     assert project["project"]["version"] == crate["package"]["version"] == __version__
+    assert json.loads((ROOT / "web" / "package.json").read_text())["version"] == __version__
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 

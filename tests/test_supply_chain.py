@@ -66,12 +66,6 @@ def test_the_page_has_the_licenses_of_its_packages() -> None:
     assert notice.rstrip().endswith("-->")
 
 
-def test_the_page_has_the_version_of_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    page_package = json.loads((ROOT / "web" / "package.json").read_text())
-    assert page_package["version"] == project["project"]["version"]
-
-
 @pytest.mark.parametrize(
     ("code", "output", "verdict"),
     [
