@@ -167,14 +167,14 @@ function bars(report, rows, workloads) {
   return h(
     "table",
     { class: "profile" },
-    h("caption", { class: "unseen" }, "Rate in % of the best on each workload, as bars"),
+    h("caption", { class: "visually-hidden" }, "Rate in % of the best on each workload, as bars"),
     h(
       "thead",
       {},
       h(
         "tr",
         {},
-        h("th", { scope: "col" }, h("span", { class: "unseen" }, "server")),
+        h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "server")),
         workloads.map((workload) => h("th", { scope: "col", dir: "auto" }, workload)),
       ),
     ),
@@ -200,7 +200,7 @@ function bars(report, rows, workloads) {
 function bar(row, workload) {
   const share = row.shares.find((each) => each.workload === workload);
   const text = shareOf(row, workload);
-  const named = h("span", { class: "unseen" }, text);
+  const named = h("span", { class: "visually-hidden" }, text);
   if (!share || share.ratio === null) return h("td", { title: `${workload}: ${NONE}` }, named);
   const [low, high] = [share.low ?? share.ratio, Math.min(share.high ?? share.ratio, 1)];
   return h(
