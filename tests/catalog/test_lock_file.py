@@ -4,25 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import Server, load_catalog, load_server
+from deadheat.catalog import load_catalog
 from deadheat.catalog.lock_file import LockFault, check_locks
-from tests.servers.contenders import CATALOG
+from tests.catalog.conftest import server_with
 
 ROOT = Path(__file__).parents[2]
 HASH = "0" * 64
 NPM = '{"packages": {"": {}, "node_modules/koa": %s}}'
 CARGO = '[[package]]\nname = "hyper"\nversion = "1"\nsource = "registry"\n%s\n'
 MIX = '%%{\n  "cowboy": {:hex, :cowboy, "2.16.1", %s},\n}\n'
-
-
-def server_with(folder: Path, files: dict[str, str], build: str = "") -> Server:
-    manifest = (CATALOG / "servers" / "hello" / "server.toml").read_text()
-    server = folder / "hello"
-    server.mkdir()
-    (server / "server.toml").write_text(manifest + build)
-    for name, text in files.items():
-        (server / name).write_text(text)
-    return load_server(server, CATALOG / "recipes")
 
 
 @pytest.mark.parametrize(

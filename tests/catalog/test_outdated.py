@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import Server, load_catalog, load_server
+from deadheat.catalog import Server, load_catalog
 from deadheat.catalog.outdated import (
     Pin,
     RegistryAnswer,
@@ -15,7 +15,7 @@ from deadheat.catalog.outdated import (
 )
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
-from tests.servers.contenders import CATALOG
+from tests.catalog.conftest import server_with
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,16 +66,6 @@ CASES = [
         [("cowboy", "2.16.1", "2.18.0")],
     ),
 ]
-
-
-def server_with(folder: Path, files: dict[str, str]) -> Server:
-    server = folder / "servers" / "hello"
-    server.mkdir(parents=True)
-    text = (CATALOG / "servers" / "hello" / "server.toml").read_text()
-    (server / "server.toml").write_text(text)
-    for name, content in files.items():
-        (server / name).write_text(content)
-    return load_server(server, CATALOG / "recipes")
 
 
 def answer_of(server: Server, completed: Completed | None, scratch: Path) -> RegistryAnswer:

@@ -2,43 +2,14 @@
 
 import random
 
-from deadheat.protocol import protocol_of
 from deadheat.store import Gate, Store, TrialRecord
-
-SMALL = protocol_of(
-    {
-        "name": "small",
-        "kind": "slices",
-        "about": "of a test",
-        "connections": [10],
-        "duration_s": 1,
-        "warmup": {"kind": "none"},
-        "stopping": {"kind": "fixed"},
-    }
-)
+from tests.report.made import MadeRun
 
 
 def begin(store: Store) -> tuple[str, int]:
     """A run with one contender."""
-    run_id = store.begin_run(
-        protocol=SMALL,
-        command=["deadheat", "run"],
-        seed=1,
-        deadheat_version="0",
-        generator_version="engine 0",
-    )
-    contender_id = store.add_contender(
-        run_id=run_id,
-        position=0,
-        name="plain",
-        server="plain",
-        setting="default",
-        role="contender",
-        workers=1,
-        threads=1,
-        manifest={"name": "plain"},
-    )
-    return run_id, contender_id
+    run = MadeRun(store, fingerprints={"load": {"kernel": "6.2"}})
+    return run.run_id, run.contender("plain", manifest={"name": "plain"})
 
 
 def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from deadheat.errors import StoreError
-from deadheat.host.fake import FINGERPRINT
 from deadheat.stats.ranking.decision import Verdict
 from deadheat.store import (
     Conclusion,
@@ -47,11 +46,11 @@ from deadheat.store.slices import (
     slices_json,
     slices_of_json,
 )
-from tests.store.made import SMALL, begin, trial
+from tests.report.made import FINGERPRINT, SETTLE, made_protocol
+from tests.store.made import begin, trial
 
 FAILED = Gate("steal", False, 0.04, 0.01, "share", "stop other programs")
 MOMENT = datetime.datetime(2026, 11, 20, 12, 30, tzinfo=datetime.UTC)
-OTHER = FINGERPRINT.model_copy(update={"kernel": "6.2"})
 LATE = Gate("late", False, None, None, None, "none")
 
 
@@ -67,8 +66,6 @@ def written(store: Store) -> list[TrialRecord]:
     other_id, other_contender = begin(store)
     store.add_trial(trial(other_id, other_contender))
     run_id, contender_id = begin(store)
-    store.add_host(run_id, "server", [0, 1], FINGERPRINT)
-    store.add_host(run_id, "load", [2], OTHER)
     build_id = store.add_build(
         server="plain",
         key="abc",
@@ -102,14 +99,13 @@ def run(store: Store, written: list[TrialRecord]) -> StoredRun:
 
 
 def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
-    assert (run.state, run.seed, run.protocol, run.conclusion) == (
-        "running",
-        1,
-        SMALL,
-        Conclusion(),
-    )
+    assert (run.state, run.seed, run.conclusion) == ("running", 7, Conclusion())
+    assert run.protocol == made_protocol(SETTLE)
     assert run.started_at.tzinfo == datetime.UTC
-    assert run.hosts == (StoredHost("server", (0, 1), FINGERPRINT), StoredHost("load", (2,), OTHER))
+    assert run.hosts == (
+        StoredHost("server", (0,), FINGERPRINT),
+        StoredHost("load", (1,), FINGERPRINT.model_copy(update={"kernel": "6.2"})),
+    )
     (contender,) = run.contenders
     assert (contender.name, contender.manifest.as_stored()) == ("plain", {"name": "plain"})
     assert contender.build_key == "abc"
@@ -236,7 +232,7 @@ def test_summary_counts_trials_and_contenders_without_controls(store: Store) -> 
     for block in (1, 2):
         store.add_trial(trial(run_id, contender_id, block))
     summary = run_summary(store, run_id)
-    assert (summary.protocol, summary.contenders, summary.trials) == ("small", 1, 2)
+    assert (summary.protocol, summary.contenders, summary.trials) == ("settle", 1, 2)
     assert contender_names(store)[run_id] == ["plain"]
     with pytest.raises(StoreError, match="has no run nothing"):
         run_summary(store, "nothing")
@@ -260,8 +256,8 @@ def test_latest_run_of_a_protocol_has_a_trial(store: Store) -> None:
     run_id, contender_id = begin(store)
     store.add_trial(trial(run_id, contender_id))
     begin(store)
-    assert latest_run_of(store, "small") == run_id
-    assert latest_run_of(store, "large") is None
+    assert latest_run_of(store, "settle") == run_id
+    assert latest_run_of(store, "quick") is None
 
 
 def test_rates_are_those_of_valid_trials(store: Store) -> None:
