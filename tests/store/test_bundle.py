@@ -213,6 +213,35 @@ def test_a_bomb_names_its_run_and_field(
     assert reason in str(raised.value)
 
 
+@pytest.mark.parametrize("command", ["5", "[1]"])
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [("run", "command"), ("instance", "command of instance 1"), ("trial", "command of trial 1")],
+)
+def test_bug_a_command_that_is_no_list_of_words_was_a_traceback(
+    run: MadeRun, bundle: Path, table: str, field: str, command: str
+) -> None:
+    changed = repacked(bundle, f"UPDATE {table} SET command = '{command}'")
+    with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
+        assert [trial.command for trial in read_run(foreign, run.run_id).trials]
+    fault = f"run {run.run_id}: {field} cannot be read: expected a list of words"
+    assert str(raised.value) == fault
+
+
+@pytest.mark.parametrize("column", ["command", "manifest"])
+def test_bug_a_damaged_row_of_a_run_with_a_password_ended_an_export_in_a_traceback(
+    tmp_path: Path, column: str
+) -> None:
+    words = ["deadheat", "run", "--header", "Authorization: Bearer abcdefgh12345678"]
+    secret = made_run(tmp_path / "runs.sqlite", command=words)
+    secret.race({"alpha": 5000}, blocks=1)
+    table = "instance" if column == "command" else "contender"
+    with secret.store._connection as connection:
+        connection.execute(f"UPDATE {table} SET {column} = '['")
+    with pytest.raises(StoreError, match=f"{column} of {table} 1 cannot be read"):
+        export_run(secret.store, secret.run_id, tmp_path / "run.deadheat")
+
+
 @pytest.mark.parametrize(
     ("table", "column", "field"),
     [

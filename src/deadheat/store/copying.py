@@ -1,6 +1,6 @@
 """Copies one run from store to store: all its rows, with new ids."""
 
-import itertools
+import functools
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,6 +17,7 @@ from deadheat.store.json_columns import (
     masked_protocol,
     parsed,
     secrets_of,
+    words_of,
 )
 from deadheat.store.rows import Columns
 
@@ -60,30 +61,30 @@ def copy_run(
     parameters = {"run": run_id, "imported_with": _owner_in(source, run_id)}
     secrets = frozenset[str]()
     for row in source.execute("SELECT command, protocol FROM run WHERE id = ?", (run_id,)):
-        command, protocol = (
-            decoded(parse, text, run_id, name)
-            for text, name in zip(row, ("command", "protocol"), strict=True)
+        secrets = secrets_of(
+            decoded(words_of, row["command"], run_id, "command"),
+            decoded(parse, row["protocol"], run_id, "protocol"),
         )
-        secrets = secrets_of(command, protocol)
     ids: dict[str, dict[int, int]] = {table: {} for table in REFERS_TO.values()}
     for table, belongs in BELONGS.items():
         rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)
-        values = map(dict, rows)
+        values: Iterator[Columns] = map(dict, rows)
         if secrets:
-            values = map(_masked, values, itertools.repeat(secrets))
+            values = map(functools.partial(_masked, secrets, run_id, table), values)
         changed = _changed(table, values, ids, imported, owner if table in SHARED else {})
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 
-def _masked(row: Columns, secrets: frozenset[str]) -> Columns:
+def _masked(secrets: frozenset[str], run_id: str, table: str, row: Columns) -> Columns:
     """A row with `***` for each password: only the store keeps it, to start a server again."""
-    changes: dict[str, Callable[[Any], Any]] = {
-        "command": lambda words: [*masked_command(words, secrets)],
-        "manifest": masked_manifest,
-        "protocol": lambda values: masked_protocol(values, secrets),
+    changes: dict[str, Callable[[str], Any]] = {
+        "command": lambda text: [*masked_command(words_of(text), secrets)],
+        "manifest": lambda text: masked_manifest(parse(text)),
+        "protocol": lambda text: masked_protocol(parse(text), secrets),
     }
     for column in changes.keys() & row.keys():
-        changed = changes[column](parse(row[column]))
+        what = f"{column} of {table} {row['id']}"
+        changed = decoded(changes[column], row[column], run_id, what)
         row[column] = json.dumps(changed, ensure_ascii=False)
     for column in {"fault", "log_tail", "reason"} & row.keys():
         row[column] = masked(row[column], secrets) if row[column] else row[column]

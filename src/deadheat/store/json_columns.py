@@ -52,6 +52,14 @@ def parsed(validate: Callable[[Any], Value], text: str, run_id: str, field_name:
         ) from error
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a command, from its JSON. Raises `ValueError`."""
+    words = parse(text)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("expected a list of words")
+    return tuple(words)
+
+
 def secrets_of(command: Sequence[str], protocol: Any) -> frozenset[str]:
     """The passwords in the command of a run and in the headers of its requests."""
     headers = [
@@ -106,9 +114,9 @@ def masked_command(words: Sequence[str], secrets: frozenset[str]) -> tuple[str, 
     return tuple(masked(word, secrets | within_json) for word in without_secrets(words)[0])
 
 
-def masked_manifest(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+def masked_manifest(manifest: Any) -> Any:
     """What is kept of a contender, with `***` for passwords in its start command."""
-    command = manifest.get("command")
+    command = manifest.get("command") if isinstance(manifest, Mapping) else None
     if not isinstance(command, list):
         return manifest
     return {**manifest, "command": [*without_secrets([str(word) for word in command])[0]]}

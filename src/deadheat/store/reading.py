@@ -29,6 +29,7 @@ from deadheat.store.json_columns import (
     masked_protocol,
     parsed,
     secrets_of,
+    words_of,
 )
 from deadheat.store.rows import (
     Gate,
@@ -226,7 +227,7 @@ def read_run(store: Store, run_id: str, *, with_secrets: bool = False) -> Stored
         raise StoreError(f"the store {store.path} has no run {run_id}")
     run = runs[0]
     hosts = store.select("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
-    command = tuple(decoded(parse, run["command"], run_id, "command"))
+    command = decoded(words_of, run["command"], run_id, "command")
     shown, _ = without_secrets(command)
     secrets = secrets_of(command, decoded(parse, run["protocol"], run_id, "protocol"))
     stored = StoredRun(
@@ -323,8 +324,8 @@ def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
         else None
         for name, shape in JSON_COLUMNS.items()
     }
-    command = decoded(parse, row["command"], run_id, f"command of instance {row['id']}")
-    return _as(StoredInstance, row, command=tuple(command), **columns)
+    command = decoded(words_of, row["command"], run_id, f"command of instance {row['id']}")
+    return _as(StoredInstance, row, command=command, **columns)
 
 
 def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:

@@ -20,6 +20,7 @@ from deadheat.store.json_columns import (
     WarmUp,
     decoded,
     parsed,
+    words_of,
 )
 from deadheat.store.slices import StoredSlice
 from deadheat.strict import JsonObject
@@ -153,10 +154,7 @@ def unpacked(packed: bytes) -> list[Any]:
     return rows
 
 
-@lru_cache(maxsize=1024)
-def _command(text: str) -> tuple[str, ...]:
-    """Few commands of a run differ."""
-    return tuple(parse(text))
+_command = lru_cache(maxsize=1024)(words_of)  # few commands of a run differ
 
 
 Columns = dict[str, Any]  # of a table: SQLite's values by column
