@@ -70,20 +70,23 @@ def copy_run(
         rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)
         values: Iterator[Columns] = map(dict, rows)
         if secrets:
-            values = map(functools.partial(_masked, secrets, run_id, table), values)
+            values = map(functools.partial(masked_row, secrets, run_id, table), values)
         changed = _changed(table, values, ids, imported, owner if table in SHARED else {})
         _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 
-def _masked(secrets: frozenset[str], run_id: str, table: str, row: Columns) -> Columns:
-    """A row with `***` for each password: only the store keeps it, to start a server again."""
+def masked_row(secrets: frozenset[str], run_id: str, table: str, row: Columns) -> Columns:
+    """A row with `***` for each password, wherever a server or deadheat repeated it.
+
+    Only the store keeps passwords, to start a server again. Raises `StoreError`.
+    """
     changes: dict[str, Callable[[str], Any]] = {
         "command": lambda text: [*masked_command(words_of(text), secrets)],
         "manifest": lambda text: masked_manifest(parse(text)),
         "protocol": lambda text: masked_protocol(parse(text), secrets),
     }
     for column in changes.keys() & row.keys():
-        what = f"{column} of {table} {row['id']}"
+        what = f"{'the ' if column == 'manifest' else ''}{column} of {table} {row['id']}"
         changed = decoded(changes[column], row[column], run_id, what)
         row[column] = json.dumps(changed, ensure_ascii=False)
     for column in {"fault", "log_tail", "reason"} & row.keys():

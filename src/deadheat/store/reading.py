@@ -2,19 +2,19 @@
 
 import datetime
 import json
-import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, TypeVar
 
 from deadheat.errors import StoreError
-from deadheat.foreign_text import masked, without_secrets
+from deadheat.foreign_text import without_secrets
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.inflate import inflate, parse
 from deadheat.protocol import StoredProtocol, protocol_of
+from deadheat.store.copying import masked_row
 from deadheat.store.json_columns import (
     Behavior,
     CalibrationResult,
@@ -24,14 +24,13 @@ from deadheat.store.json_columns import (
     StoredManifest,
     WarmUp,
     decoded,
-    masked_command,
-    masked_manifest,
     masked_protocol,
     parsed,
     secrets_of,
     words_of,
 )
 from deadheat.store.rows import (
+    Columns,
     Gate,
     StoredBuild,
     StoredCalibration,
@@ -149,7 +148,7 @@ class StoredRun:
     @cached_property
     def builds(self) -> Mapping[int, StoredBuild]:
         """The builds of its contenders by `build_id`."""
-        return {row["id"]: _build(row, self.id) for row in self._store.select(BUILDS, self.id)}
+        return {row["id"]: _build(row, self.id) for row in self._store.rows(BUILDS, self.id)}
 
     def histograms(self, name: str, trial_ids: Collection[int]) -> list[str]:
         """HdrHistograms (V2, base64) of these trials, in the order of their ids."""
@@ -230,15 +229,24 @@ def read_run(store: Store, run_id: str, *, with_secrets: bool = False) -> Stored
     command = decoded(words_of, run["command"], run_id, "command")
     shown, _ = without_secrets(command)
     secrets = secrets_of(command, decoded(parse, run["protocol"], run_id, "protocol"))
-    stored = StoredRun(
+    hidden = frozenset() if with_secrets else secrets
+
+    def rows_of(table: str, query: str) -> Iterable[Columns]:
+        rows = store.rows(query, run_id)
+        return map(partial(masked_row, hidden, run_id, table), rows) if hidden else rows
+
+    trials: Iterable[Iterable[Any]] = (
+        (row.values() for row in rows_of("trial", TRIALS))
+        if hidden
+        else store.select(TRIALS, run_id)  # there may be many
+    )
+    return StoredRun(
         id=run_id,
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
         state=run_state(run["state"], run["writer"]),
         protocol=parsed(
-            lambda values: protocol_of(
-                values if with_secrets else masked_protocol(values, secrets)
-            ),
+            lambda values: protocol_of(masked_protocol(values, hidden)),
             run["protocol"],
             run_id,
             "protocol",
@@ -262,46 +270,10 @@ def read_run(store: Store, run_id: str, *, with_secrets: bool = False) -> Stored
             )
             for row in hosts
         ),
-        contenders=tuple(_contender(row, run_id) for row in store.select(CONTENDERS, run_id)),
-        instances=tuple(_instance(row, run_id) for row in store.select(INSTANCES, run_id)),
-        trials=tuple(map(StoredTrial._make, store.select(TRIALS, run_id))),
+        contenders=tuple(_contender(row, run_id) for row in rows_of("contender", CONTENDERS)),
+        instances=tuple(_instance(row, run_id) for row in rows_of("instance", INSTANCES)),
+        trials=tuple(map(StoredTrial._make, trials)),
         _store=store,
-    )
-    return _masked(stored, secrets) if secrets and not with_secrets else stored
-
-
-def _masked(run: StoredRun, secrets: frozenset[str]) -> StoredRun:
-    """The run with `***` for passwords, wherever a server or deadheat repeated them."""
-
-    def hide(text: str | None) -> str | None:
-        return masked(text, secrets) if text is not None else None
-
-    return replace(
-        run,
-        contenders=tuple(
-            replace(
-                each,
-                fault=hide(each.fault),
-                manifest=StoredManifest.model_validate(masked_manifest(each.manifest.as_stored())),
-            )
-            for each in run.contenders
-        ),
-        instances=tuple(
-            replace(
-                each,
-                command=masked_command(each.command, secrets),
-                fault=hide(each.fault),
-                log_tail=hide(each.log_tail),
-            )
-            for each in run.instances
-        ),
-        trials=tuple(
-            each._replace(
-                reason=hide(each.reason),
-                command_json=json.dumps(masked_command(each.command, secrets)),
-            )
-            for each in run.trials
-        ),
     )
 
 
@@ -311,13 +283,13 @@ def trial_series(store: Store, trial_id: int, name: str) -> list[Any]:
     return decoded(unpacked, rows[0]["rows"], f"of trial {trial_id}", name) if rows else []
 
 
-def _contender(row: sqlite3.Row, run_id: str) -> StoredContender:
+def _contender(row: Columns, run_id: str) -> StoredContender:
     what = f"the manifest of contender {row['id']}"
     manifest = parsed(StoredManifest.model_validate, row["manifest"], run_id, what)
     return _as(StoredContender, row, manifest=manifest)
 
 
-def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
+def _instance(row: Columns, run_id: str) -> StoredInstance:
     columns = {
         name: parsed(shape.model_validate, row[name], run_id, f"{name} of instance {row['id']}")
         if row[name]
@@ -328,7 +300,7 @@ def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
     return _as(StoredInstance, row, command=command, **columns)
 
 
-def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:
+def _build(row: Columns, run_id: str) -> StoredBuild:
     columns = {
         name: decoded(parse, row[name], run_id, f"{name} of build {row['id']}")
         for name in ("toolchains", "files")
@@ -336,7 +308,7 @@ def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:
     return _as(StoredBuild, row, **columns)
 
 
-def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
+def _as(shape: type[Shape], row: Columns, **decoded: Any) -> Shape:
     """The columns that `shape` has, with those in `decoded` in place of their text."""
     return shape(**{each.name: row[each.name] for each in fields(shape)} | decoded)
 
