@@ -171,11 +171,9 @@ class ContainerTool:
             *(image, *command),
         )
 
-    def first_process(self, name: str) -> Command:
-        return (self.program, "inspect", "--format", "{{.State.Pid}}", name)
-
-    def was_killed_for_memory(self, name: str) -> Command:
-        return (self.program, "inspect", "--format", "{{.State.OOMKilled}}", name)
+    def state(self, name: str, part: str) -> Command:
+        """A part of a container's state, such as `Pid`."""
+        return (self.program, "inspect", "--format", f"{{{{.State.{part}}}}}", name)
 
     def remove(self, *names: str) -> Command:
         """Kill them if they run, and remove them."""
@@ -248,7 +246,7 @@ class Image:
 
     def first_process(self, host: Host, port: int) -> int:
         """The PID of the container's first process. Raises `HostError` if it does not run."""
-        done = host.run(ProcessSpec(self.tool.first_process(self._container(port))), ASK_S)
+        done = host.run(ProcessSpec(self.tool.state(self._container(port), "Pid")), ASK_S)
         pid = done.stdout.strip()
         if done.exit_code != 0 or not pid.isdigit() or pid == "0":
             raise HostError(f"container {self._container(port)} does not run")
@@ -258,7 +256,7 @@ class Image:
         """How it ended, with the limit if the kernel killed it for its memory."""
         if exited.limit is not None or exited.exit_code != KILLED:
             return exited
-        done = host.run(ProcessSpec(self.tool.was_killed_for_memory(self._container(port))), ASK_S)
+        done = host.run(ProcessSpec(self.tool.state(self._container(port), "OOMKilled")), ASK_S)
         if done.stdout.strip() != "true":
             return exited
         limit = f"{self.tool.memory_bytes / 2**30:.2f} GiB"

@@ -64,21 +64,14 @@ def ask_version(host: Host, built: Built) -> str | None:
 
     A recipe's runtime adds its version: `12.1.14 on JDK 25.0.2`; an image, `in podman`.
     """
-    version = _version(host, built)
-    if version is None or built.image is None:
-        return version
-    return f"{version} in {built.image.tool.program}"
-
-
-def _version(host: Host, built: Built) -> str | None:
-    version = _reading(host, built, built.server.manifest.version)
-    runtime = built.server.runtime
-    if version is None or runtime is None:
-        return version
-    runtime_version = _reading(host, built, runtime) or "unknown"
-    if runtime_version == version:  # the runtime's own server
-        return version
-    return f"{version} on {runtime.name} {runtime_version}"
+    version = shown = _reading(host, built, built.server.manifest.version)
+    if version is None:
+        return None
+    if (runtime := built.server.runtime) is not None:
+        runtime_version = _reading(host, built, runtime) or "unknown"
+        if runtime_version != version:  # not the runtime's own server
+            shown = f"{version} on {runtime.name} {runtime_version}"
+    return f"{shown} in {built.image.tool.program}" if built.image else shown
 
 
 def _reading(host: Host, built: Built, source: Version | LanguageRuntime) -> str | None:
