@@ -30,11 +30,15 @@ def done(out: str, err: str = "") -> "subprocess.CompletedProcess[str]":
     return subprocess.CompletedProcess([], 0, out, err)
 
 
-def loaded(logged: int | None, failed: dict[str, int] | None = None) -> dict[str, Any]:
-    ours = {"rate_per_s": 10.0, "sent": 5, "failed": failed or {}, "logged": logged, "busy": 0.5}
-    theirs = ours | {"rate_per_s": 8.0, "busy": 1.0}
-    rounds = {"deadheat-load": [ours, ours], "h2load": [theirs]}
-    return {"server": "a", "transport": "h2", "rounds": rounds}
+def loaded(
+    server: str, *rates: float, logged: int | None = None, failed: dict[str, int] | None = None
+) -> dict[str, Any]:
+    """A round of `deadheat-load` at each of these rates, beside one of h2load."""
+    count = {"sent": 5, "failed": failed or {}, "logged": logged}
+    ours = [count | {"rate_per_s": rate, "busy": 0.5} for rate in rates]
+    theirs = [count | {"rate_per_s": 10.0, "busy": 0.97} for _ in rates]
+    rounds = {"deadheat-load": ours, "h2load": theirs}
+    return {"server": server, "transport": "h2", "rounds": rounds}
 
 
 def test_counts_of_h2load_are_read() -> None:
@@ -61,10 +65,10 @@ def test_requests_of_the_preflight_and_the_warm_up_were_sent_too() -> None:
 @pytest.mark.parametrize(
     ("load", "expected"),
     [
-        (loaded(5), True),
-        (loaded(None), True),
-        (loaded(6), False),
-        (loaded(5, {"goaway": 1}), False),
+        (loaded("a", 10.0, logged=5), True),
+        (loaded("a", 10.0), True),
+        (loaded("a", 10.0, 9.0, logged=6), False),
+        (loaded("a", 10.0, logged=5, failed={"goaway": 1}), False),
         ({"server": "a", "transport": "h2", "fault": "it lacks a tool"}, False),
     ],
 )
@@ -85,20 +89,14 @@ def test_a_ratio_has_an_interval_over_its_rounds() -> None:
 
 
 def test_below_the_table_are_the_rows_that_differ_with_joint_intervals() -> None:
-    def row(server: str, *rates: float) -> dict[str, Any]:
-        count = {"sent": 5, "failed": {}, "logged": None}
-        ours = [count | {"rate_per_s": rate, "busy": 0.5} for rate in rates]
-        theirs = [count | {"rate_per_s": 10.0, "busy": 0.97} for _ in rates]
-        rounds = {"deadheat-load": ours, "h2load": theirs}
-        return {"server": server, "transport": "h2", "rounds": rounds}
-
-    near = [row("near", 9.0, 11.0, 10.0), row("wide", 10.0, 11.0, 11.0), row("once", 12.0)]
-    last = report([*near, row("far", 15.0, 15.1, 15.2)]).splitlines()[-1]
+    rates_by_server = {"near": (9.0, 11.0, 10.0), "wide": (10.0, 11.0, 11.0), "once": (12.0,)}
+    near = [loaded(server, *rates) for server, rates in rates_by_server.items()]
+    last = report([*near, loaded("far", 15.0, 15.1, 15.2)]).splitlines()[-1]
     assert last.startswith("2 of 3 intervals contain 1, and the median of the ratios is 1.07.")
     assert "these differ from 1: far over h2, 1.51 [" in last
     assert last.endswith("(h2load used 97% of its CPU).")
     assert report(near).endswith("these differ from 1: none.")
-    assert report([row("once", 12.0)]) == table([row("once", 12.0)])
+    assert report(near[2:]) == table(near[2:])
 
 
 def test_servers_write_a_log_in_a_catalog_of_their_own(tmp_path: Path) -> None:
