@@ -42,7 +42,7 @@ from deadheat.build.runtime import builder_on
 from deadheat.catalog import selection
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import contender_from
+from deadheat.measure.contender import Instance, contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.world import World
 
@@ -114,7 +114,7 @@ def main() -> None:
 
 def measure(
     world: World,
-    instances: Sequence[lifecycle.Instance],
+    instances: Sequence[Instance],
     clients: Sequence[Client],
     options: argparse.Namespace,
 ) -> Iterator[Load]:
@@ -135,7 +135,7 @@ def measure(
 
 def _warm_instances(
     running: contextlib.ExitStack, world: World, servers: Sequence[str]
-) -> list[lifecycle.Instance]:
+) -> list[Instance]:
     instances = []
     for server in chosen_servers(open_catalog(None), servers):
         chosen = selection(server)

@@ -43,7 +43,7 @@ from deadheat.catalog.manifest import HTTP, HTTP2, TRANSPORTS
 from deadheat.errors import DeadheatError
 from deadheat.events import Event
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender, compiler_of, contender_from
+from deadheat.measure.contender import Contender, Instance, compiler_of, contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.world import World
 from deadheat.stats.distributions import t_critical
@@ -203,7 +203,7 @@ def say(what: object) -> None:
 
 
 def commands(
-    args: argparse.Namespace, instance: lifecycle.Instance, transport: str
+    args: argparse.Namespace, instance: Instance, transport: str
 ) -> tuple[list[str], list[str]]:
     """Of the engine and of h2load, without how long they load."""
     ours = [str(engine()), instance.url, "-c", str(args.connections), "--json", *instance.trust]

@@ -35,7 +35,7 @@ from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import pool
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import contender_from
+from deadheat.measure.contender import Instance, contender_from
 from deadheat.measure.hosts import local_world
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.slices import measure_slice
@@ -61,7 +61,7 @@ class WarmInstance:
     """A warm instance, frozen, with the load process that is connected to it at the time."""
 
     name: str
-    instance: lifecycle.Instance
+    instance: Instance
     spec: LoadSpec
     load: LoadProcess
 

@@ -10,8 +10,8 @@ from deadheat.catalog import load_server, selection
 from deadheat.errors import DeadheatError
 from deadheat.load import LoadResult
 from deadheat.measure import inspection
+from deadheat.measure.contender import Instance
 from deadheat.measure.inspection import Inspection, inspect
-from deadheat.measure.lifecycle import Instance
 from deadheat.measure.world import World
 from tests.servers.contenders import CATALOG
 

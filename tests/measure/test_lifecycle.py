@@ -14,8 +14,8 @@ from deadheat.host import Exchange, Exited, HostError, Listeners, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.host.local import LocalHost
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.contender import Contender, Instance
+from deadheat.measure.lifecycle import StartFailed
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from tests.servers.contenders import PYTHON, contender

@@ -12,8 +12,7 @@ from deadheat.build.builder import Built
 from deadheat.catalog import selection
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine
-from deadheat.measure.contender import NULL_SERVER, Contender, contender_from, controls
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.contender import NULL_SERVER, Contender, Instance, contender_from, controls
 from deadheat.measure.own_servers import OwnRequest, OwnServers, parsed_url
 from deadheat.measure.url import ServerUrl
 from deadheat.protocol import AloneProtocol, load_protocol

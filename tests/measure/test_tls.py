@@ -26,14 +26,14 @@ from deadheat.build.image import ContainerTool, Image
 from deadheat.catalog import fill
 from deadheat.catalog.manifest import Transport
 from deadheat.errors import DeadheatError
+from deadheat.host import Completed, ProcessSpec
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.load.engine import CA, CA_FILE
 from deadheat.measure import lifecycle
 from deadheat.measure.certificates import Certificates, certificates
-from deadheat.measure.contender import TLS_OPTIONS, Contender, controls
+from deadheat.measure.contender import TLS_OPTIONS, Contender, Instance, controls
 from deadheat.measure.http2 import http2_fault
 from deadheat.measure.inspection import inspect_own, load_server
-from deadheat.measure.lifecycle import Instance
 from deadheat.measure.own_servers import OwnServers, kept_of, own_contender
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
@@ -336,6 +336,9 @@ def test_keys_of_rsa_are_made_on_request() -> None:
         assert key.key_size == 2048
 
 
+OVER_H2C = Contender("mine", "contender", (), url="http://127.0.0.1:1/", transport="h2c")
+
+
 @pytest.mark.parametrize(
     ("expect", "fault"), [({"status": 404}, None), ({"body": "no"}, "2 body_mismatch")]
 )
@@ -348,4 +351,18 @@ def test_bug_an_error_page_with_the_time_was_wrong_over_http2(
     host = SimpleNamespace(run=lambda *_: None)
     asked: Any = SimpleNamespace(server_engine=engine, server_host=host, engine_version="1")
     request = Request.model_validate({"path": "/none", "expect": expect})
-    assert http2_fault(asked, "http://a/", (), request, 1.0) == fault
+    assert http2_fault(asked, Instance(OVER_H2C, "", 1, "", 0.0), request, 1.0) == fault
+
+
+def test_bug_a_check_over_http2_ended_before_the_timeout_of_its_request() -> None:
+    """A server that never answered had "ended with None and printed no result"."""
+    limits_s: list[float] = []
+
+    def run(_: ProcessSpec, limit_s: float) -> Completed:
+        limits_s.append(limit_s)
+        return Completed(3, "", "no answer", limit_s, 0.0)
+
+    host = SimpleNamespace(run=run)
+    asked: Any = SimpleNamespace(server_host=host, server_engine=Engine(), engine_version="1")
+    http2_fault(asked, Instance(OVER_H2C, "", 1, "", 0.0), Request(path="/"), 90.0)
+    assert min(limits_s) > 90

@@ -12,7 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import HostError, ProcessSpec
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.contender import Instance
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World

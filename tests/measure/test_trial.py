@@ -12,8 +12,7 @@ from deadheat.host.fake import FINGERPRINT
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.contender import Contender, Instance
 from deadheat.measure.trial import TrialContext, load_spec, measure, per_request_figures
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World, split_cpus

@@ -165,7 +165,7 @@ def response(received: bytes) -> Response:
     ],
 )
 def test_fault_of_a_response(received: bytes, fault: str | None) -> None:
-    assert fault_of(response(received), "text/plain", BODY) == fault
+    assert fault_of(response(received), "text/plain") == fault
 
 
 def test_no_answer_gives_none() -> None:

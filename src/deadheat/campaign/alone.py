@@ -18,7 +18,7 @@ from deadheat.events import Event, Progress
 from deadheat.host import ProcessSpec, Sample
 from deadheat.load import LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.contender import Instance
 from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import SAMPLE_INTERVAL_S, TrialContext, load_spec
 from deadheat.measure.warm_up import EnteredContender, WarmInstance

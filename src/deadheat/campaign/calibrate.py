@@ -20,8 +20,7 @@ from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender, controls
-from deadheat.measure.lifecycle import Instance
+from deadheat.measure.contender import Contender, Instance, controls
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import SliceProtocol

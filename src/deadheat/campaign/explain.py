@@ -33,9 +33,8 @@ from deadheat.host import Completed, Host, HostError, ProcessSpec, ThreadTime
 from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender
+from deadheat.measure.contender import Contender, Instance
 from deadheat.measure.footprint import threads_of
-from deadheat.measure.lifecycle import Instance
 from deadheat.measure.listening import is_known
 from deadheat.measure.load_process import LoadProcess, load_slice
 from deadheat.measure.starter import Starter

@@ -1,4 +1,4 @@
-"""`Contender`: what is started, loaded and ranked; from the catalog or the user."""
+"""`Contender`: what is started, loaded and ranked; from the catalog or the user. And `Instance`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,7 @@ from deadheat.build.builder import Built
 from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.catalog.manifest import HTTP, HTTP2, OVER_TLS, Transport
+from deadheat.host import RunningServer, TlsAddress
 from deadheat.load import Engine
 from deadheat.measure.certificates import PLACEHOLDERS, wants_certificate
 from deadheat.measure.url import ServerUrl
@@ -104,6 +105,47 @@ class Contender:
         if self.image is not None:
             return {}
         return fill_env(self.env, {"port": str(port), "host": host, **(files or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance that has answered, running or frozen. Without a process it is the user's own.
+
+    `listens_itself` is None if this machine does not show who listens on its port. `running` is
+    the user's own server, if the server host shows its processes; `unseen` says why not, if it
+    runs there all the same.
+    """
+
+    contender: Contender
+    process: str
+    port: int
+    log_path: str
+    ready_s: float
+    listens_itself: bool | None = None
+    host: str = LOOPBACK
+    trust: tuple[str, ...] = ()  # as the engine's options
+    running: RunningServer | None = None
+    unseen: str | None = None
+
+    @property
+    def read_process(self) -> str:
+        """The process tree whose CPU time and memory are read; empty if there is none here."""
+        return self.running.process if self.running is not None else self.process
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        scheme = "https" if self.contender.speaks_tls else "http"
+        return self.contender.url or f"{scheme}://{host}:{self.port}{self.contender.path}"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        address = (ServerUrl.parse(self.url).host, self.port)
+        return TlsAddress(address) if self.contender.speaks_tls else address
+
+    @property
+    def path(self) -> str:
+        return ServerUrl.parse(self.url).target
 
 
 def contender_from(selection: Selection, built: Built) -> Contender:

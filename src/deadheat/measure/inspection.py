@@ -9,15 +9,16 @@ from deadheat.build.prepare import Candidate
 from deadheat.errors import DeadheatError
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender, contender_from
+from deadheat.measure.contender import Contender, Instance, contender_from
 from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.footprint import threads_of
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.http2 import ready_fault
+from deadheat.measure.lifecycle import StartFailed
 from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.load_process import load_once
 from deadheat.measure.starter import answers_vary
 from deadheat.measure.trial import load_arguments
-from deadheat.measure.verify import BODY, ask_payload, first_answer, growth_fault
+from deadheat.measure.verify import BODY, ask_payload, growth_fault
 from deadheat.measure.world import World
 from deadheat.numbers import percent
 from deadheat.store.json_columns import Behavior
@@ -317,16 +318,11 @@ def _changed_answer(world: World, instance: Instance, connections: int) -> str |
     """What is wrong with an answer after a load; None if it is right, or if there is none."""
     host, contender = world.server_host, instance.contender
     if contender.speaks_http2:
-        fault = lifecycle.fault_over_http2(world, instance, contender.ready_s)
-        return None if fault is None else f"after a load at {connections:,} connections: {fault}"
-    if contender.sample is not None:
-        payload = contender.sample.payload("Connection: close")
-        response = ask_payload(host, instance.address, payload, contender.ready_s).first
+        fault = ready_fault(world, instance, contender.ready_s)
     else:
-        response = first_answer(host, instance.address, instance.path, contender.ready_s)
-    if response is None:
-        return None
-    fault = lifecycle.answer_fault(contender, response)
+        payload = lifecycle.ready_payload(instance)
+        response = ask_payload(host, instance.address, payload, contender.ready_s).first
+        fault = None if response is None else lifecycle.answer_fault(contender, response)
     return None if fault is None else f"after a load at {connections:,} connections: {fault}"
 
 

@@ -1,32 +1,30 @@
 """Starts and stops instances. Ready means the right answer, not only an open port."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, Host, HostError, ProcessSpec, RunningServer, TlsAddress, Usage
-from deadheat.measure.contender import LOOPBACK, Contender
+from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
+from deadheat.measure.contender import LOOPBACK, Contender, Instance
 from deadheat.measure.http2 import (
     behavior_over_http2,
-    http2_fault,
     http2_workload_fault,
-    ready_request,
+    ready_fault,
     tls_fault,
     tls_parameters,
-    unknown_path_status,
 )
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
 from deadheat.measure.url import ServerUrl
 from deadheat.measure.verify import (
-    BODY,
     PATIENCE_S,
     SILENCE_S,
     Answer,
     ask_once,
     ask_payload,
     fault_of,
+    last_request,
     sample_fault,
     verify,
     workload_fault,
@@ -68,47 +66,6 @@ class EndedEarly(StartFailed):
 
 class PortTaken(StartFailed):
     """Another process listens on the port that was free a moment ago."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An instance that has answered, running or frozen. Without a process it is the user's own.
-
-    `listens_itself` is None if this machine does not show who listens on its port. `running` is
-    the user's own server, if the server host shows its processes; `unseen` says why not, if it
-    runs there all the same.
-    """
-
-    contender: Contender
-    process: str
-    port: int
-    log_path: str
-    ready_s: float
-    listens_itself: bool | None = None
-    host: str = LOOPBACK
-    trust: tuple[str, ...] = ()  # as the engine's options
-    running: RunningServer | None = None
-    unseen: str | None = None
-
-    @property
-    def read_process(self) -> str:
-        """The process tree whose CPU time and memory are read; empty if there is none here."""
-        return self.running.process if self.running is not None else self.process
-
-    @property
-    def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        scheme = "https" if self.contender.speaks_tls else "http"
-        return self.contender.url or f"{scheme}://{host}:{self.port}{self.contender.path}"
-
-    @property
-    def address(self) -> tuple[str, int]:
-        address = (ServerUrl.parse(self.url).host, self.port)
-        return TlsAddress(address) if self.contender.speaks_tls else address
-
-    @property
-    def path(self) -> str:
-        return ServerUrl.parse(self.url).target
 
 
 def start(world: World, contender: Contender) -> Instance:
@@ -153,7 +110,7 @@ def _start(world: World, contender: Contender) -> Instance:
         ready_s = host.now_s() - begun_s
         _adopt_container(world, instance)
         listens_itself = _require_own_listener(world, instance)
-        if (fault := _tls_fault(world, instance)) is not None:
+        if (fault := tls_fault(world, instance)) is not None:
             raise StartFailed(f"{contender.name}: {fault}", log_tail(world, instance))
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
@@ -253,13 +210,13 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
     port = ServerUrl.parse(url).port
     instance = Instance(contender, "", port, "", 0.0, trust=contender.trust)
     if contender.speaks_http2:
-        if (fault := fault_over_http2(world, instance, contender.ready_s)) is not None:
+        if (fault := ready_fault(world, instance, contender.ready_s)) is not None:
             raise StartFailed(f"{url}: {fault}", "", "start it, or check the port and --transport")
         return _found_running(world, instance)
     answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     may_speak_tls = not contender.speaks_tls and (answer.wants_tls or answer.hung_up)
     if answer.first is None:
-        without_tls = contender.speaks_tls and (_tls_fault(world, instance) or answer.error)
+        without_tls = contender.speaks_tls and (tls_fault(world, instance) or answer.error)
         why = answer.unreadable or without_tls or "nothing answers there"
         if may_speak_tls and answer.hung_up:
             why = "it closes the connection without an answer"
@@ -268,7 +225,7 @@ def _join(world: World, contender: Contender, url: str) -> Instance:
     if (fault := answer_fault(contender, answer.first)) is not None:
         status_hint = _hint_of(contender, answer.first, "--url URL")
         raise StartFailed(f"{url}: {fault}", "", URL_HINT if may_speak_tls else status_hint)
-    if (fault := _tls_fault(world, instance)) is not None:
+    if (fault := tls_fault(world, instance)) is not None:
         raise StartFailed(f"{url}: {fault}", "")
     return _found_running(world, instance)
 
@@ -316,7 +273,7 @@ def _await_http2(world: World, instance: Instance, begun_s: float) -> None:
     host, contender = world.server_host, instance.contender
     fault: str | None = "it never answered"
     while (left_s := contender.ready_s - (host.now_s() - begun_s)) > 0:
-        fault = fault_over_http2(world, instance, left_s)
+        fault = ready_fault(world, instance, left_s)
         if (end := ended(world, instance)) is not None:
             raise _early_end(world, instance, end)
         if fault is None:
@@ -326,37 +283,25 @@ def _await_http2(world: World, instance: Instance, begun_s: float) -> None:
     raise StartFailed(symptom, log_tail(world, instance))
 
 
-def fault_over_http2(world: World, instance: Instance, timeout_s: float) -> str | None:
-    """What is wrong with its answer to the request that shows whether it is ready."""
-    request = ready_request(instance.contender, instance.path)
-    return http2_fault(world, instance.url, instance.trust, request, max(timeout_s, ASK_INTERVAL_S))
-
-
-def _tls_fault(world: World, instance: Instance) -> str | None:
-    """What the load would refuse in its TLS; probes over HTTP/1.1 take any certificate."""
-    return tls_fault(world, instance.contender, instance.url, instance.path, instance.trust)
-
-
 def fault_on(world: World, instance: Instance, workload: Workload) -> str | None:
     """The first request of a workload that it answers wrong, and how; None if all are right."""
-    ready_s = instance.contender.ready_s
     if instance.contender.speaks_http2:
-        return http2_workload_fault(world, instance.url, instance.trust, workload, ready_s)
+        return http2_workload_fault(world, instance, workload)
+    ready_s = instance.contender.ready_s
     return workload_fault(world.server_host, instance.address, workload, ready_s)
 
 
 def behavior_of(world: World, instance: Instance, deadline_s: float) -> Behavior:
     """Verify a server: how it behaves, and the check that it fails."""
-    contender, url, trust = instance.contender, instance.url, instance.trust
-    media_type = contender.media_type
+    contender = instance.contender
     if contender.speaks_http2:
-        fault = fault_over_http2(world, instance, deadline_s)
-        unknown_path = unknown_path_status(world, ServerUrl.parse(url).base, trust, deadline_s)
-        behavior = behavior_over_http2(fault, media_type, unknown_path)
+        behavior = behavior_over_http2(world, instance, deadline_s)
     else:
-        host, path = world.server_host, (contender.sample or instance).path
-        behavior = verify(host, instance.address, media_type, path=path, deadline_s=deadline_s)
-    tls = tls_parameters(world, contender, url, instance.path, trust)
+        path = (contender.sample or instance).path
+        behavior = verify(
+            world.server_host, instance.address, contender.media_type, path, deadline_s
+        )
+    tls = tls_parameters(world, instance)
     return behavior.model_copy(update={"tls": tls}) if tls else behavior
 
 
@@ -387,7 +332,7 @@ def _never_ready(
         if (missed := missed_port(listeners, instance.port, instance.host)) is not None:
             fault, hint = missed.reason, missed.hint
         elif is_known(listeners, instance.port, instance.host):
-            fault = _tls_fault(world, instance) or last.error
+            fault = tls_fault(world, instance) or last.error
     hung_up = last is not None and hint is None and last.hung_up
     if hung_up:
         fault = "it closes each connection without an answer"
@@ -438,11 +383,16 @@ def _require_own_listener(world: World, instance: Instance) -> bool | None:
 
 
 def _ask(host: Host, instance: Instance, silence_s: float, deadline_s: float) -> Answer:
-    """The answer to the request that shows whether the instance is ready."""
+    payload = ready_payload(instance)
+    if instance.contender.sample is None:
+        return ask_once(host, instance.address, payload, silence_s, deadline_s)
+    return ask_payload(host, instance.address, payload, deadline_s)
+
+
+def ready_payload(instance: Instance) -> bytes:
+    """The request that shows whether the instance is ready."""
     sample = instance.contender.sample
-    if sample is None:
-        return ask_once(host, instance.address, instance.path, silence_s, deadline_s)
-    return ask_payload(host, instance.address, sample.payload("Connection: close"), deadline_s)
+    return last_request(instance.path) if sample is None else sample.payload("Connection: close")
 
 
 def answer_fault(contender: Contender, answer: Response) -> str | None:
@@ -451,7 +401,7 @@ def answer_fault(contender: Contender, answer: Response) -> str | None:
         return sample_fault(contender.sample, answer)
     if contender.any_body:
         return None if answer.status == 200 else f"expected status 200, got {answer.status}"
-    return fault_of(answer, contender.media_type, BODY)
+    return fault_of(answer, contender.media_type)
 
 
 def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:

@@ -18,11 +18,11 @@ from deadheat.catalog.manifest import BY_STRINGS, ended_support
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Listeners
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import contender_from
+from deadheat.measure.contender import Instance, contender_from
 from deadheat.measure.inspection import RETRY_S, load_server, short_load
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.lifecycle import StartFailed
 from deadheat.measure.listening import backlog_reading
-from deadheat.measure.verify import BODY, fault_of, first_answer, verify
+from deadheat.measure.verify import fault_of, first_answer, verify
 from deadheat.measure.world import World
 from deadheat.store.json_columns import Behavior
 
@@ -317,7 +317,7 @@ def _answer_fault(world: World, frozen: _Frozen | str) -> str | None:
     with suppress(DeadheatError):  # that a dead server cannot be loaded shows in its answer
         failed = load_server(world, instance, FREEZE_CONNECTIONS, FREEZE_LOAD_S).errors_text
     answer = first_answer(world.server_host, instance.address, instance.path)
-    fault = fault_of(answer, instance.contender.media_type, BODY)
+    fault = fault_of(answer, instance.contender.media_type)
     if fault is None and failed:
         fault = f"requests failed under load: {failed}"
     return None if fault is None else f"after {FREEZE_S:g} s frozen: {fault}"

@@ -11,10 +11,10 @@ from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import mean, pool
 from deadheat.measure import lifecycle
+from deadheat.measure.contender import Instance
 from deadheat.measure.database import DatabaseTime
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import client_waited, judge_slices
-from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, load_slice
 from deadheat.measure.trial import TrialContext, database_figures, death, trial_record
 from deadheat.measure.world import World

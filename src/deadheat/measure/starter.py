@@ -12,12 +12,11 @@ from deadheat.host import HostError
 from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender
+from deadheat.measure.contender import Contender, Instance
 from deadheat.measure.footprint import idle_connections_of, read_footprint
 from deadheat.measure.lifecycle import (
     UNKNOWN_LISTENER,
     EndedEarly,
-    Instance,
     StartFailed,
     Workers,
     behavior_of,

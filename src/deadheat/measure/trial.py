@@ -9,11 +9,11 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ENDS_ONLY_S, Completed, Exited, ProcessSpec, Sample, Usage
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender
+from deadheat.measure.contender import Contender, Instance
 from deadheat.measure.database import DatabaseTime
 from deadheat.measure.gates.evidence import LOAD, Evidence, increases
 from deadheat.measure.gates.judge import judge, judge_load_host, steady_gate, worst_of
-from deadheat.measure.lifecycle import Instance, Workers, log_tail
+from deadheat.measure.lifecycle import Workers, log_tail
 from deadheat.measure.load_process import first_command, load_once
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import LoadSide, World

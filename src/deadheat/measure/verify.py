@@ -29,7 +29,6 @@ def verify(
     host: Host,
     address: tuple[str, int],
     media_type: str = "text/plain",
-    body: bytes = BODY,
     path: str = "/",
     deadline_s: float = DEADLINE_S,
 ) -> Behavior:
@@ -45,12 +44,12 @@ def verify(
         return ask_payload(host, address, payload, left_s, method)
 
     plain = send(_request(path=path))
-    last = _request(CLOSE, path=path)  # the connection closes after it, so no silence to wait for
+    last = last_request(path)
     closing = send(last)
     http_1_0 = send(_request(path=path, version="HTTP/1.0"))
     head = send(_request(CLOSE, method="HEAD", path=path), "HEAD")
     pair = send(_request(path=path) + last)
-    unknown = send(_request(CLOSE, path=UNKNOWN_PATH))
+    unknown = send(last_request(UNKNOWN_PATH))
     first = plain.first
     return Behavior(
         status=first.status if first else None,
@@ -66,11 +65,11 @@ def verify(
         head=_head_behavior(head),
         pipelined=len(pair.responses) or None,
         unknown_path=unknown.first.status if unknown.first else None,
-        fault=fault_of(first, media_type, body),
+        fault=fault_of(first, media_type),
     )
 
 
-def fault_of(response: Response | None, media_type: str, body: bytes) -> str | None:
+def fault_of(response: Response | None, media_type: str) -> str | None:
     """The deciding check that a response fails, and how; None if it passes all three."""
     if response is None:
         return "no readable HTTP response to GET /"
@@ -79,9 +78,9 @@ def fault_of(response: Response | None, media_type: str, body: bytes) -> str | N
     received = response.headers.get("content-type", "")
     if received.split(";")[0].strip().lower() != media_type:
         return f"expected media type {media_type}, got {received or 'none'}"
-    if response.body != body:
+    if response.body != BODY:
         shown = response.body[:60].decode(errors="replace")
-        return f"expected the body {body.decode()!r}, got {shown!r} ({len(response.body)} bytes)"
+        return f"expected the body {BODY.decode()!r}, got {shown!r} ({len(response.body)} bytes)"
     return None
 
 
@@ -131,17 +130,6 @@ class Answer:
         return f"{what} {self.received.rest}"
 
 
-def ask_once(
-    host: Host,
-    address: tuple[str, int],
-    path: str = "/",
-    silence_s: float = SILENCE_S,
-    deadline_s: float = DEADLINE_S,
-) -> Answer:
-    """The answer to one `GET`, readable or not."""
-    return _ask(host, address, _request(CLOSE, path=path), "GET", silence_s, deadline_s)
-
-
 def ask_payload(
     host: Host,
     address: tuple[str, int],
@@ -153,27 +141,28 @@ def ask_payload(
 
     After silence, it is asked again and waits longer, in case the machine is busy.
     """
-    answer = _ask(host, address, payload, method, SILENCE_S, deadline_s)
+    answer = ask_once(host, address, payload, SILENCE_S, deadline_s, method)
     if answer.first is not None or not answer.in_time:
         return answer
-    return _ask(host, address, payload, method, PATIENCE_S, deadline_s)
+    return ask_once(host, address, payload, PATIENCE_S, deadline_s, method)
 
 
 def first_answer(
     host: Host, address: tuple[str, int], path: str = "/", deadline_s: float = DEADLINE_S
 ) -> Response | None:
     """The response to one `GET`, asked twice after silence; None if there is no readable one."""
-    return ask_payload(host, address, _request(CLOSE, path=path), deadline_s).first
+    return ask_payload(host, address, last_request(path), deadline_s).first
 
 
-def _ask(
+def ask_once(
     host: Host,
     address: tuple[str, int],
     payload: bytes,
-    method: str,
     silence_s: float,
     deadline_s: float,
+    method: str = "GET",
 ) -> Answer:
+    """The answer to the bytes of one request, readable or not."""
     try:
         exchange = host.exchange(address, payload, silence_s, deadline_s)
     except HostError as error:
@@ -181,6 +170,11 @@ def _ask(
     received = read_responses(exchange.received, method, exchange.closed)
     size_bytes, start = len(exchange.received), exchange.received[:SHOWN_BYTES]
     return Answer(received, size_bytes, start, exchange.closed, exchange.in_time)
+
+
+def last_request(path: str) -> bytes:
+    """A `GET` after which the connection closes, so that there is no silence to wait for."""
+    return _request(CLOSE, path=path)
 
 
 def _request(

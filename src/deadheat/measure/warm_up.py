@@ -10,8 +10,8 @@ from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadResult
-from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance, Workers
+from deadheat.measure.contender import Contender, Instance
+from deadheat.measure.lifecycle import Workers
 from deadheat.measure.load_process import LoadProcess, load_once
 from deadheat.measure.trial import load_arguments, load_spec
 from deadheat.measure.world import World
