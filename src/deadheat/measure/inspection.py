@@ -14,7 +14,7 @@ from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.footprint import threads_of
 from deadheat.measure.http2 import ready_fault
 from deadheat.measure.lifecycle import StartFailed
-from deadheat.measure.listening import BacklogReading, backlog_reading
+from deadheat.measure.listening import backlog_reading
 from deadheat.measure.load_process import load_once
 from deadheat.measure.starter import answers_vary
 from deadheat.measure.trial import load_arguments
@@ -159,7 +159,8 @@ def _inspect(
         if instance.process and instance.listens_itself is None:
             cautions.append(lifecycle.UNKNOWN_LISTENER)
         if declared_backlog is not None:
-            backlog = _backlog(world, instance, declared_backlog)
+            listeners = world.server_host.listeners(instance.process, instance.port)
+            backlog = backlog_reading(listeners, instance.port, instance.host, declared_backlog)
             if backlog.agrees is False:
                 cautions.append(str(backlog))
         behavior = lifecycle.behavior_of(world, instance, contender.ready_s)
@@ -233,11 +234,6 @@ def _ready_s(world: World, instance: Instance) -> float:
     return sum(each.ran_s + each.waited_s for each in threads_of(world, instance))
 
 
-def _backlog(world: World, instance: Instance, declared: int | Literal["system"]) -> BacklogReading:
-    listeners = world.server_host.listeners(instance.process, instance.port)
-    return backlog_reading(listeners, instance.port, instance.host, declared)
-
-
 def _database_env(world: World, workloads: Sequence[Workload]) -> dict[str, str]:
     """The environment that the workloads with a database add. Raises as `Database` does."""
     env: dict[str, str] = {}
@@ -274,10 +270,10 @@ def _serve(
     Of the short one, late answers are discarded, because it does not wait long. What else went
     wrong in it counts.
     """
-    short, refusal = _short_load(world, instance, connections, workload)
+    short, refusal = short_load(world, instance, connections, workload)
     errors = Counter[str]()
     results = [] if short is None else [short]
-    if short is None or not _is_complete(short, connections):
+    if short is None or not is_complete(short, connections):
         try:
             results = [
                 load_server(world, instance, connections, RETRY_S, workload) for _ in range(RETRIES)
@@ -326,11 +322,12 @@ def _changed_answer(world: World, instance: Instance, connections: int) -> str |
     return None if fault is None else f"after a load at {connections:,} connections: {fault}"
 
 
-def _is_complete(result: LoadResult, connections: int) -> bool:
+def is_complete(result: LoadResult, connections: int) -> bool:
+    """Whether all connections survived a load."""
     return (result.connections_served or 0) >= connections and not result.errors_total
 
 
-def _short_load(
+def short_load(
     world: World, instance: Instance, connections: int, workload: Workload | None = None
 ) -> tuple[LoadResult | None, str]:
     """A load of `SERVE_S`, or why there is none."""
@@ -338,12 +335,6 @@ def _short_load(
         return load_server(world, instance, connections, SERVE_S, workload), ""
     except DeadheatError as error:  # on a busy machine, the first request alone may take longer
         return None, str(error)
-
-
-def short_load(world: World, instance: Instance, connections: int) -> LoadResult | None:
-    """A load of `SERVE_S` that all connections survive, or None."""
-    result, _ = _short_load(world, instance, connections)
-    return result if result is not None and _is_complete(result, connections) else None
 
 
 def load_server(

@@ -19,7 +19,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Listeners
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Instance, contender_from
-from deadheat.measure.inspection import RETRY_S, load_server, short_load
+from deadheat.measure.inspection import RETRY_S, is_complete, load_server, short_load
 from deadheat.measure.lifecycle import StartFailed
 from deadheat.measure.listening import backlog_reading
 from deadheat.measure.verify import fault_of, first_answer, verify
@@ -57,32 +57,29 @@ def review(world: World, candidate: Candidate, isolated: bool) -> Iterator[Check
 
     `isolated`: the server host has only loopback. The candidate has to be built.
     """
-    assert candidate.built is not None
     yield from folder_checks(candidate.selection.server, candidate.version)
     try:
         yield Check("lock file", True, check_locks(candidate.selection.server))
     except LockFault as error:
         yield Check("lock file", False, str(error))
-    contender = contender_from(candidate.selection, candidate.built)
     try:
-        instance = lifecycle.start(world, contender)
+        instance = _start(world, candidate)
     except StartFailed as error:
         yield Check("start", False, error.reason)
         return
+    contender = instance.contender
     try:
-        ready = f"the right answer after {instance.ready_s:.2f} s"
-        yield Check("start", True, ready)
+        yield Check("start", True, f"the right answer after {instance.ready_s:.2f} s")
         yield Check(
             "no network at run time",
             True if isolated else None,
             "it ran with loopback only" if isolated else "not tried: it needs --isolate",
         )
-        address = instance.address
-        deadline_s = contender.ready_s
-        behavior = verify(world.server_host, address, contender.media_type, deadline_s=deadline_s)
+        host, media_type = world.server_host, contender.media_type
+        behavior = verify(host, instance.address, media_type, deadline_s=contender.ready_s)
         yield from _answers(behavior, candidate)
         yield _load(world, instance)
-        listeners = world.server_host.listeners(instance.process, instance.port)
+        listeners = host.listeners(instance.process, instance.port)
         yield _listeners(listeners, instance)
         yield _backlog(listeners, instance, candidate)
     finally:
@@ -200,8 +197,8 @@ def _against(seen: bool | None, declared: bool, yes: str, no: str) -> str:
 def _load(world: World, instance: Instance) -> Check:
     """A short load, and a longer one if it fails: a JVM that has just started is slow."""
     try:
-        result = short_load(world, instance, CONNECTIONS)
-        if result is None:
+        result, _ = short_load(world, instance, CONNECTIONS)
+        if result is None or not is_complete(result, CONNECTIONS):
             result = load_server(world, instance, CONNECTIONS, RETRY_S)
     except DeadheatError as error:
         return Check("load", False, str(error))
@@ -244,19 +241,12 @@ def _stop(ended: Exited, signal: str) -> Check:
 
 def _restart(world: World, candidate: Candidate) -> Check:
     """The files that a first instance left must not prevent a second one."""
-    assert candidate.built is not None
     try:
-        instance = lifecycle.start(world, contender_from(candidate.selection, candidate.built))
+        instance = _start(world, candidate)
     except StartFailed as error:
         return Check("restart", False, error.reason)
     lifecycle.stop(world, instance)
     return Check("restart", True, f"the right answer after {instance.ready_s:.2f} s")
-
-
-@dataclass(frozen=True, slots=True)
-class _Frozen:
-    instance: Instance
-    processes: frozenset[tuple[int, int]]  # PID, start
 
 
 def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | None]:
@@ -268,69 +258,51 @@ def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | N
     looks, as puma's did in 9 of 9 freezes with its own timeout of 60 s.
     """
     host = world.server_host
-    instances: list[Instance | str] = []
+    instances: dict[int, Instance] = {}  # by place in `candidates`, as all here
+    members: dict[int, frozenset[tuple[int, int]]] = {}  # PID and start of each process
+    faults: dict[int, str] = {}
     try:
-        for candidate in candidates:
-            instances.append(_start(world, candidate))
+        for place, candidate in enumerate(candidates):
+            try:
+                instances[place] = _start(world, candidate)
+            except StartFailed as error:
+                faults[place] = error.reason
         host.sleep(SETTLE_S)
-        frozen = [_freeze(world, instance) for instance in instances]
+        for place, instance in instances.items():
+            members[place] = host.members(instance.process)
+            lifecycle.freeze(world, instance)
         host.sleep(FREEZE_S)
-        answers = [_answer_fault(world, each) for each in frozen]
+        answers = {place: _answer_fault(world, each) for place, each in instances.items()}
         host.sleep(WATCH_S)
-        return [
-            answer_fault or _change(world, each)
-            for answer_fault, each in zip(answers, frozen, strict=True)
-        ]
+        for place, instance in instances.items():
+            fault = answers[place] or _change(members[place], host.members(instance.process))
+            if fault is not None:
+                faults[place] = f"after {FREEZE_S:g} s frozen: {fault}"
+        return [faults.get(place) for place in range(len(candidates))]
     finally:
-        for instance in _running(instances):
+        for instance in instances.values():
             lifecycle.stop(world, instance)
 
 
-def _running(instances: Sequence[Instance | str]) -> Iterator[Instance]:
-    return (instance for instance in instances if isinstance(instance, Instance))
-
-
-def _start(world: World, candidate: Candidate) -> Instance | str:
-    """The started instance, or why it did not start."""
+def _start(world: World, candidate: Candidate) -> Instance:
+    """Raises `StartFailed`."""
     assert candidate.built is not None
-    try:
-        return lifecycle.start(world, contender_from(candidate.selection, candidate.built))
-    except StartFailed as error:
-        return error.reason
+    return lifecycle.start(world, contender_from(candidate.selection, candidate.built))
 
 
-def _freeze(world: World, instance: Instance | str) -> _Frozen | str:
-    if isinstance(instance, str):
-        return instance
-    processes = world.server_host.members(instance.process)
-    lifecycle.freeze(world, instance)
-    return _Frozen(instance, processes)
-
-
-def _answer_fault(world: World, frozen: _Frozen | str) -> str | None:
+def _answer_fault(world: World, instance: Instance) -> str | None:
     """Thaw, load, and check the next answer."""
-    if isinstance(frozen, str):
-        return frozen
-    instance = frozen.instance
     lifecycle.thaw(world, instance)
     failed = ""
     with suppress(DeadheatError):  # that a dead server cannot be loaded shows in its answer
         failed = load_server(world, instance, FREEZE_CONNECTIONS, FREEZE_LOAD_S).errors_text
     answer = first_answer(world.server_host, instance.address, instance.path)
     fault = fault_of(answer, instance.contender.media_type)
-    if fault is None and failed:
-        fault = f"requests failed under load: {failed}"
-    return None if fault is None else f"after {FREEZE_S:g} s frozen: {fault}"
+    return f"requests failed under load: {failed}" if fault is None and failed else fault
 
 
-def _change(world: World, frozen: _Frozen | str) -> str | None:
-    if isinstance(frozen, str):
-        return frozen
-    now = world.server_host.members(frozen.instance.process)
-    gone, new = len(frozen.processes - now), len(now - frozen.processes)
+def _change(before: frozenset[tuple[int, int]], now: frozenset[tuple[int, int]]) -> str | None:
+    gone, new = len(before - now), len(now - before)
     if not gone and not new:
         return None
-    return (
-        f"after {FREEZE_S:g} s frozen: {gone} of its {len(frozen.processes)} processes ended, "
-        f"{new} began"
-    )
+    return f"{gone} of its {len(before)} processes ended, {new} began"
