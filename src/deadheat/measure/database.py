@@ -42,20 +42,13 @@ class DatabaseMissing(DeadheatError):
     """PostgreSQL is not installed on the server's host."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Programs:
-    folder: str
-    prefix: tuple[str, ...]  # of those that reject root
-
-    def command(self, name: str, *words: str) -> tuple[str, ...]:
-        return (f"{self.folder}/{name}", *words)
-
-
 class Database:
     """Starts PostgreSQL when a workload first needs it, and again if it has died.
 
     It is a process of the server's host and on its CPUs. `cpus` are those; the cluster is a folder
     in `folder`, which `close` removes. `place` names another machine in messages: ` on HOST`.
+    `process` is the id of its process tree, None if nothing has needed it yet; `seeded` has the
+    names of the workloads whose databases are filled.
     """
 
     def __init__(
@@ -66,11 +59,12 @@ class Database:
         self._cpus = cpus
         self._logs = logs
         self._place = place
-        self._programs: _Programs | None = None
+        self._programs = ""  # their folder; empty until they are found
+        self._prefix: tuple[str, ...] = ()  # of the programs that reject root
         self._cluster: Path | None = None
         self._port = 0
-        self._process: str | None = None
-        self._seeded: set[str] = set()  # the names of the workloads
+        self.process: str | None = None
+        self.seeded: set[str] = set()
         self._done: set[tuple[str, ...]] = set()  # commands of `_once`
 
     def environment(self, workload: Workload | None) -> dict[str, str]:
@@ -81,53 +75,46 @@ class Database:
         if workload is None or workload.database is None:
             return {}
         self.revive()
-        if workload.name not in self._seeded:
+        if workload.name not in self.seeded:
             self._seed(workload.name, workload.database.seed)
         url = f"postgresql://{USER}@{ADDRESS}:{self._port}/{_database_of(workload.name)}"
         return {"DATABASE_URL": url}
 
     def revive(self) -> None:
         """Start it unless it runs. A cluster that crashed recovers, on the same port."""
-        if self._process is not None and self._host.alive(self._process) is None:
+        if self.process is not None and self._host.alive(self.process) is None:
             return
-        programs = self._programs = self._programs or self._find()
-        cluster = self._cluster = self._cluster or self._create(programs)
+        if not self._programs:
+            self._find()
+        if self._cluster is None:
+            self._cluster = self._create()
         settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
-        words = ("-D", str(cluster), f"--port={self._port}", *settings)
-        command = (*programs.prefix, *programs.command("postgres", *words))
-        self._process = self._host.start(ProcessSpec(command, cpus=self._cpus), str(self._log_path))
-        self._await_ready(programs)
-
-    def has_seeded(self, workload: str) -> bool:
-        """Whether a workload of this name has its database here."""
-        return workload in self._seeded
-
-    @property
-    def process(self) -> str | None:
-        """The id of its process tree; None if nothing has needed it yet."""
-        return self._process
+        words = ("-D", str(self._cluster), f"--port={self._port}", *settings)
+        command = (*self._prefix, *self._command("postgres", *words))
+        self.process = self._host.start(ProcessSpec(command, cpus=self._cpus), str(self._log_path))
+        self._await_ready()
 
     def cpu_s(self) -> float | None:
         """Its CPU time since its start; None if it does not run."""
-        if self._process is None or self._host.alive(self._process) is not None:
+        if self.process is None or self._host.alive(self.process) is not None:
             return None
-        return self._host.cpu_s(self._process)
+        return self._host.cpu_s(self.process)
 
     def death(self) -> str | None:
         """How it died; None if it runs, or if nothing has needed it yet."""
-        ended = self._host.alive(self._process) if self._process is not None else None
+        ended = self._host.alive(self.process) if self.process is not None else None
         return f"PostgreSQL died ({ended.how})" if ended is not None else None
 
     def close(self) -> None:
         """Stop it and remove its cluster. After a lost link, the agent there does both."""
         with suppress(LinkLost):
-            if self._process is not None:
-                self._host.stop(self._process, "SIGINT", STOP_S)
+            if self.process is not None:
+                self._host.stop(self.process, "SIGINT", STOP_S)
             if self._cluster is not None:
                 self._host.run(ProcessSpec(("rm", "-rf", str(self._cluster))), STEP_S)
-        self._process = self._cluster = None
+        self.process = self._cluster = None
 
-    def _find(self) -> _Programs:
+    def _find(self) -> None:
         words = self._host.run(ProcessSpec(("sh", "-c", FIND)), STEP_S).stdout.split()
         if len(words) != 2:
             raise DatabaseMissing(
@@ -135,21 +122,24 @@ class Database:
                 "in PATH",
                 f"install it{self._place}: apt-get install -y {PACKAGE}",
             )
-        folder, user_number = words
-        return _Programs(folder, AS_OTHER_USER if user_number == "0" else ())
+        self._programs, user_number = words
+        self._prefix = AS_OTHER_USER if user_number == "0" else ()
 
-    def _create(self, programs: _Programs) -> Path:
+    def _command(self, name: str, *words: str) -> tuple[str, ...]:
+        return (f"{self._programs}/{name}", *words)
+
+    def _create(self) -> Path:
         self._port = self._host.free_port()
         cluster = self._folder / f"postgresql-{self._port}"
         self._host.run(ProcessSpec(("rm", "-rf", str(cluster))), STEP_S)
         options = ("--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
         words = ("-D", str(cluster), f"--username={ADMIN}", *options)
-        self._do(*programs.prefix, *programs.command("initdb", *words))
+        self._do(*self._prefix, *self._command("initdb", *words))
         return cluster
 
-    def _await_ready(self, programs: _Programs) -> None:
+    def _await_ready(self) -> None:
         begun_s = self._host.now_s()
-        command = programs.command("pg_isready", "-q", "-h", ADDRESS, "-p", str(self._port))
+        command = self._command("pg_isready", "-q", "-h", ADDRESS, "-p", str(self._port))
         while self._host.now_s() - begun_s < READY_S:
             if self._host.run(ProcessSpec(command), STEP_S).exit_code == 0:
                 return
@@ -161,16 +151,13 @@ class Database:
 
     def _seed(self, workload: str, seed: str) -> None:
         """A database of the workload's name, filled by a user who owns that and nothing else."""
-        programs = self._programs
-        if programs is None:
-            raise AssertionError("revive() has found them")
         at = ("-h", ADDRESS, "-p", str(self._port))
-        self._once(*programs.command("createuser", *at, "-U", ADMIN, USER))
+        self._once(*self._command("createuser", *at, "-U", ADMIN, USER))
         name = _database_of(workload)
-        self._once(*programs.command("createdb", *at, "-U", ADMIN, "-O", USER, name))
+        self._once(*self._command("createdb", *at, "-U", ADMIN, "-O", USER, name))
         quiet = ("-X", "-q", "-v", "ON_ERROR_STOP=1")
-        self._do(*programs.command("psql", *at, "-U", USER, *quiet, "-c", seed, name))
-        self._seeded.add(workload)
+        self._do(*self._command("psql", *at, "-U", USER, *quiet, "-c", seed, name))
+        self.seeded.add(workload)
 
     def _once(self, *command: str) -> None:
         """A step that is not repeated if a later one fails: the seed may be wrong."""
@@ -213,7 +200,7 @@ class DatabaseTime:
     @classmethod
     def begin(cls, database: Database | None, spec: LoadSpec) -> Self:
         """Revives a database that died since."""
-        if database is None or not spec.workload or not database.has_seeded(spec.workload["name"]):
+        if database is None or not spec.workload or spec.workload["name"] not in database.seeded:
             return cls(None)
         try:
             database.revive()
