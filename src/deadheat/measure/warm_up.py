@@ -3,6 +3,7 @@ ready to be measured, a `WarmInstance`.
 """
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -44,35 +45,6 @@ Load = Callable[[float], LoadResult]
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceCompiler:
-    """The compiler threads of an instance, if it is ours and has any that can be seen.
-
-    A server on one CPU shares it with its compiler: with 200 threads, Spring Boot is not warm after
-    30 s of load. While it warms up, its compiler may use the other CPUs too. They send the load,
-    and have time to spare as long as the server is slow. The server's other threads stay where they
-    are. So its rate is what its own CPUs give, and a JVM does not count more of them.
-    """
-
-    world: World
-    instance: Instance
-
-    def busy_s(self) -> float | None:
-        """Time that its threads ran or waited for a CPU so far; None if there are none to see."""
-        process = self.instance.process
-        return self.world.server_host.compiler_busy_s(process) if process else None
-
-    def spread(self) -> None:
-        """Let its threads run on every CPU of the host; threads that start later do not."""
-        if self.instance.process:
-            self.world.server_host.place_compiler(self.instance.process, None)
-
-    def confine(self) -> None:
-        """Put its threads back on the CPUs of the server."""
-        if self.instance.process:
-            self.world.server_host.place_compiler(self.instance.process, self.world.server_cpus)
-
-
-@dataclass(frozen=True, slots=True)
 class Warmed:
     """How an instance came to its steady state, window by window.
 
@@ -95,13 +67,12 @@ class Warmed:
 
     def to_json(self) -> JsonObject:
         values = asdict(self)
-        reading = values.pop("reading")
-        del values["load_failed"]
-        if reading is not None:
-            values |= {name: reading[name] for name in ("reason", "requests_needed", "drift")}
-            values["drift"] = None if reading["drift"] != reading["drift"] else reading["drift"]
-            if reading["requests_needed"] != reading["requests_needed"]:
-                values["requests_needed"] = None
+        del values["reading"], values["load_failed"]
+        if (reading := self.reading) is not None:
+            values["reason"] = reading.reason
+            for name in ("requests_needed", "drift"):
+                number = getattr(reading, name)
+                values[name] = None if math.isnan(number) else number
         return values
 
 
@@ -132,13 +103,13 @@ def warm(
         counts, seconds = windows_of(result, rule.window_s)
         rates, trouble = _rates(counts, seconds), _failed_text(Counter(result.errors))
         return Warmed("unsought", rates, rule.window_s, None, _last(rates), trouble, sum(counts))
-    compiler = InstanceCompiler(world, instance)
-    compiled_s = compiler.busy_s()
+    compiled_s = _compiled_s(world, instance)
     kind = instance.contender.compiler if compiled_s is None else Compiler.TIERED
     steady_rule = Rule.of(kind)
     budget_s = steady_rule.budget_s * rule.limit_s / LIMIT_S
     return _UntilSteady(
-        compiler=compiler,
+        world=world,
+        instance=instance,
         rule=replace(steady_rule, budget_s=budget_s),
         is_known=kind is Compiler.NONE and earlier is not None,
         window_s=rule.window_s,
@@ -147,6 +118,14 @@ def warm(
         left_s=left_s,
         compiled_s=compiled_s,
     ).run()
+
+
+def _compiled_s(world: World, instance: Instance) -> float | None:
+    """Time that the threads of its compiler ran or waited for a CPU so far.
+
+    None if it is not ours, or has none that can be seen.
+    """
+    return world.server_host.compiler_busy_s(instance.process) if instance.process else None
 
 
 class _Stopped(Exception):
@@ -158,9 +137,15 @@ class _UntilSteady:
     """Loads an instance in chunks until `rule` finds it steady, and keeps what they showed.
 
     `counts` and `seconds` are those of each window, `compiler_s` the time of its compiler.
+
+    A server on one CPU shares it with its compiler: with 200 threads, Spring Boot is not warm after
+    30 s of load. While it warms up, its compiler may use the other CPUs too. They send the load,
+    and have time to spare as long as the server is slow. The server's other threads stay where they
+    are. So its rate is what its own CPUs give, and a JVM does not count more of them.
     """
 
-    compiler: InstanceCompiler
+    world: World
+    instance: Instance
     rule: Rule
     is_known: bool  # it does not compile, and an earlier instance was steady
     window_s: float
@@ -186,8 +171,7 @@ class _UntilSteady:
         except DeadheatError as error:
             return replace(self._not_steady(str(error)), load_failed=True)
         finally:
-            if self.compiled_s is not None:
-                self.compiler.confine()
+            self._place_compiler(everywhere=False)
         failed = _failed_text(self.errors)
         if failed and not sum(self.counts):  # errors at an even rate are no steady state
             return self._not_steady(f"no right answer: {failed}")
@@ -211,7 +195,7 @@ class _UntilSteady:
         while True:
             before_s = self.compiled_s
             new_windows = self._load(self._next_chunk_s())
-            self.compiled_s = self.compiler.busy_s()
+            self.compiled_s = _compiled_s(self.world, self.instance)
             used_s = (self.compiled_s or 0.0) - (before_s or 0.0)
             self.compiler_s += [used_s / max(new_windows, 1)] * new_windows
             seen = self.compiled_s is not None
@@ -238,8 +222,7 @@ class _UntilSteady:
 
     def _load(self, for_s: float) -> int:
         """Returns how many windows it adds."""
-        if self.compiled_s is not None:  # before each chunk: a JVM starts more threads meanwhile
-            self.compiler.spread()
+        self._place_compiler(everywhere=True)  # in each chunk: a JVM starts threads meanwhile
         result = self.load(for_s)
         counts, seconds = windows_of(result, self.window_s)
         self.counts += counts
@@ -249,6 +232,12 @@ class _UntilSteady:
         self.loaded_s += result.sending_s
         self.service_s = _mean_service_s(result)
         return len(counts)
+
+    def _place_compiler(self, everywhere: bool) -> None:
+        """Let its present threads run on every CPU of the host, or on those of the server."""
+        if self.compiled_s is not None:
+            cpus = None if everywhere else self.world.server_cpus
+            self.world.server_host.place_compiler(self.instance.process, cpus)
 
     def _not_steady(self, trouble: str) -> Warmed:
         rates = _rates(self.counts, self.seconds)
@@ -293,11 +282,12 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
     """
     service_s = _mean_service_s(result)
     takes_long = service_s > window_s
-    answers = _over_their_requests(result.series) if takes_long else _right_answers(result.series)
+    rows = result.series
+    answers = _over_their_requests(rows) if takes_long else [row["ok"] for row in rows]
     counts: list[float] = []
     seconds: list[float] = []
     begin_s, count, end_s = 0.0, 0.0, 0.0
-    for row, answered in zip(result.series, answers, strict=True):
+    for row, answered in zip(rows, answers, strict=True):
         if row["at_s"] > result.sending_s + ROUNDING_S:
             break
         end_s = row["at_s"]
@@ -311,10 +301,6 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
         counts[-1] += count
         seconds[-1] += end_s - begin_s
     return counts if takes_long else _with_drain(counts, seconds, result), seconds
-
-
-def _right_answers(series: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [row["ok"] for row in series]
 
 
 def _mean_service_s(result: LoadResult) -> float:
@@ -370,8 +356,7 @@ def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ..
 
 
 def _last(windows: tuple[float, ...]) -> float:
-    tail = sorted(windows[-5:])
-    return tail[len(tail) // 2] if tail else 0.0
+    return statistics.median_high(windows[-5:]) if windows else 0.0
 
 
 @dataclass(frozen=True, slots=True)
