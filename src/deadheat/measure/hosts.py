@@ -367,9 +367,7 @@ def load_null_server(world: World, body: str, spec: LoadSpec) -> LoadResult:
     try:
         for side in world.loads:
             _require_answer(side.host, world.server_address, port)
-        url = f"http://{address}:{port}/"
-        loaded = LoadSpec(url, spec.connections, spec.duration_s, timeout_s=spec.timeout_s)
-        return load_once(world, loaded)
+        return load_once(world, replace(spec, url=f"http://{address}:{port}/"))
     finally:
         host.stop(server, "SIGTERM", STOP_S)
 

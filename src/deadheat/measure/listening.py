@@ -1,14 +1,16 @@
 """Who listens on the port of an instance: its own processes, or a server that is not ours."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from deadheat.host import Listener, Listeners
+from deadheat.measure.contender import LOOPBACK
 
-LOOPBACK = "127.0.0.1"
 ANY = ("0.0.0.0", "::", "::ffff:0.0.0.0")
-START_ITSELF = "start the server yourself and give its address: --url http://127.0.0.1:PORT/"
+START_ITSELF = (
+    "give a command that runs the server itself in the foreground, or start the server yourself "
+    "and give its address: --url http://127.0.0.1:PORT/"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +25,25 @@ def wrong_listener(listeners: Listeners, port: int, host: str = LOOPBACK) -> Wro
     """What is wrong with an instance that seems to answer; None if nothing, or if unknown."""
     own = [each for each in listeners.own if _reaches(each, port, host)]
     others = [each for each in listeners.others if _reaches(each, port, host)]
-    named = _names(each.process for each in others if each.process is not None)
+    named = ", ".join(sorted({each.process for each in others if each.process is not None}))
     if own and named:
         return WrongListener(
             f"shared port: {named} listens on port {port} too and would get some of the requests",
             f"end {named}, or run the server without SO_REUSEPORT",
         )
-    if own or not listeners.complete:
+    if own or not listeners.complete or (others and not named):
         return None
     if named:
-        return WrongListener(
+        reason = (
             f"another process answers: {named} listens on port {port}, and no process that this "
-            "command started does (`docker run -p` listens like this)",
-            f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
+            "command started does (`docker run -p` listens like this)"
         )
-    if not others:
-        return WrongListener(
+    else:
+        reason = (
             f"another server answers: no process of this machine listens on port {port} (a "
-            "container or a firewall rule redirects it)",
-            f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
+            "container or a firewall rule redirects it)"
         )
-    return None
+    return WrongListener(reason, START_ITSELF)
 
 
 def is_known(listeners: Listeners, port: int, host: str = LOOPBACK) -> bool:
@@ -107,7 +107,3 @@ def missed_port(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongL
 
 def _reaches(listener: Listener, port: int, host: str) -> bool:
     return listener.port == port and listener.address in (host, f"::ffff:{host}", *ANY)
-
-
-def _names(processes: Iterable[str]) -> str:
-    return ", ".join(sorted(set(processes)))

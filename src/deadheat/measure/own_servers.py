@@ -174,8 +174,7 @@ class OwnServers:
                     f"--url {url!r}: expected no path with --workload {name}",
                     "the workload has its own paths",
                 )
-        first = protocol.workload_named(protocol.workload_names[0])
-        return first.samples()[0] if first else None
+        return first_sample(protocol)
 
     def _with_transports(self, protocol: P, alone: bool) -> P:
         """With the transports of these servers, where none is asked for."""
@@ -240,8 +239,13 @@ def own_contender(name: str, kept: Mapping[str, Any], protocol: Protocol) -> Con
     contender = Contender(name=name, role="contender", **values)
     if contender.cwd is not None and not Path(contender.cwd).is_dir():
         raise DeadheatError(f"{name} was started in {contender.cwd}, which is gone")
+    return replace(contender, sample=first_sample(protocol))
+
+
+def first_sample(protocol: Protocol) -> SampleRequest | None:
+    """The first request of its first workload; None for hello."""
     first = protocol.workload_named(protocol.workload_names[0]) if protocol.workloads else None
-    return replace(contender, sample=first.samples()[0] if first else None)
+    return first.samples()[0] if first else None
 
 
 def _spoken(contender: Contender, transports: Sequence[Transport]) -> list[Transport]:

@@ -241,7 +241,7 @@ class StartAttempt:
             if behavior.status is None:
                 fault = "its first answer was right, and the next request got none in time"
         names = self._workloads() if fault is None else []
-        faults = workload_faults(self._world, self._protocol, instance, names)
+        faults = self._workload_faults(instance, names)
         if faults and len(faults) == len(names):
             fault = faults[names[0]]
         self._behavior = behavior
@@ -255,6 +255,15 @@ class StartAttempt:
             self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
         self._starter.left_out[contender.name] = frozenset()
         self._leave_out(faults)
+
+    def _workload_faults(self, instance: Instance, names: Sequence[str]) -> dict[str, str]:
+        """What is wrong with its answers, by workload; those that are right are missing."""
+        faults: dict[str, str] = {}
+        for name in names:
+            workload = workload_of(self._protocol, instance.contender, name)
+            if workload is not None and (fault := fault_on(self._world, instance, workload)):
+                faults[name] = fault
+        return faults
 
     def _leave_out(self, faults: Mapping[str, str]) -> None:
         """Leave the contender out of the workloads with a fault; the store has each fault."""
@@ -444,21 +453,6 @@ def _steady(results: Mapping[str, Warmed], footprint: JsonObject | None) -> Json
     later = {workload: warmed.to_json() for workload, warmed in others}
     before = {"footprint": footprint} if footprint else {}
     return {**first.to_json(), **({"later": later} if later else {}), **before}
-
-
-def workload_faults(
-    world: World, protocol: Protocol, instance: Instance, names: Sequence[str]
-) -> dict[str, str]:
-    """What is wrong with its answers, by workload; those that are right are missing."""
-    contender = instance.contender
-    faults: dict[str, str] = {}
-    for name in names:
-        workload = workload_of(protocol, contender, name)
-        if workload is None:
-            continue
-        if (fault := fault_on(world, instance, workload)) is not None:
-            faults[name] = fault
-    return faults
 
 
 def answers_vary(world: World, instance: Instance) -> str | None:

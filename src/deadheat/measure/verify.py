@@ -48,6 +48,7 @@ def verify(
     closing = send(last)
     http_1_0 = send(_request(path=path, version="HTTP/1.0"))
     head = send(_request(CLOSE, method="HEAD", path=path), "HEAD")
+    has_body = head.first is not None and head.received_bytes > head.first.head_bytes
     pair = send(_request(path=path) + last)
     unknown = send(last_request(UNKNOWN_PATH))
     first = plain.first
@@ -61,8 +62,8 @@ def verify(
         server_header=first.headers.get("server") if first else None,
         keep_alive=not plain.closed if first else None,
         close_honored=closing.closed if closing.first else None,
-        http_1_0=_http_1_0_behavior(http_1_0),
-        head=_head_behavior(head),
+        http_1_0=_unless_refused(http_1_0, "closes" if http_1_0.closed else "keeps"),
+        head=_unless_refused(head, "body" if has_body else "empty"),
         pipelined=len(pair.responses) or None,
         unknown_path=unknown.first.status if unknown.first else None,
         fault=fault_of(first, media_type),
@@ -183,20 +184,11 @@ def _request(
     return f"{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n".encode()
 
 
-def _http_1_0_behavior(answer: Answer) -> str | None:
+def _unless_refused(answer: Answer, behavior: str) -> str | None:
+    """None without an answer."""
     if answer.first is None:
         return None
-    if answer.first.status != 200:
-        return "refuses"
-    return "closes" if answer.closed else "keeps"
-
-
-def _head_behavior(answer: Answer) -> str | None:
-    if answer.first is None:
-        return None
-    if answer.first.status != 200:
-        return "refuses"
-    return "body" if answer.received_bytes > answer.first.head_bytes else "empty"
+    return behavior if answer.first.status == 200 else "refuses"
 
 
 def workload_fault(

@@ -101,10 +101,7 @@ class Evidence:
 
     def counted(self, counter: str) -> int | None:
         """The increase of a network counter; None without samples or if the kernel lacks it."""
-        if not self.samples:
-            return None
-        first, last = self.samples[0].network, self.samples[-1].network
-        return last[counter] - first[counter] if counter in first and counter in last else None
+        return increases(self.samples).get(counter) if self.samples else None
 
 
 def at_most(code: str, reading: float, threshold: float, unit: Unit, advice: str) -> Gate:
