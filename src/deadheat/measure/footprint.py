@@ -30,11 +30,6 @@ SERVE_S = (0.1, 1.0, 5.0)  # of load, until each connection was served in one of
 SETTLE_S = 0.3  # until memory is read
 
 
-def idle_connections_of(protocol: Protocol) -> tuple[int, ...]:
-    """The numbers of idle connections after which memory is read; none in a race."""
-    return protocol.idle_connections if isinstance(protocol, AloneProtocol) else ()
-
-
 def threads_of(world: World, instance: Instance) -> Sequence[ThreadTime]:
     """Its living threads; none where its processes are not seen, or a user's own has ended."""
     try:
@@ -44,9 +39,7 @@ def threads_of(world: World, instance: Instance) -> Sequence[ThreadTime]:
         return ()
 
 
-def read_footprint(
-    world: World, protocol: Protocol, instance: Instance, idle_connections: Sequence[int]
-) -> JsonObject | None:
+def read_footprint(world: World, protocol: Protocol, instance: Instance) -> JsonObject | None:
     """Usage as it is stored: `idle`, and `connections` with a reading for each number of them.
 
     `held` of a reading is how many of the connections were served. None if the processes of the
@@ -56,6 +49,7 @@ def read_footprint(
     if usage is None:
         return None
     readings = []
+    idle_connections = protocol.idle_connections if isinstance(protocol, AloneProtocol) else ()
     for connections in sorted(idle_connections):
         spec = replace(load_spec(protocol, instance, connections), keep_alive=True)
         try:

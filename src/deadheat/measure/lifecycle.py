@@ -1,6 +1,5 @@
 """Starts and stops instances. Ready means the right answer, not only an open port."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from deadheat.build.image import runtime_hint
@@ -51,13 +50,14 @@ class StartFailed(DeadheatError):
     `answered`: it gave a wrong answer, so that more time would not help.
     """
 
-    answered = False
-
-    def __init__(self, message: str, log_tail: str, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, log_tail: str, hint: str | None = None, answered: bool = False
+    ) -> None:
         shown = "\n".join(f"  | {line}" for line in log_tail.splitlines()[-10:])
         super().__init__(f"{message}\n{shown}" if shown else message, hint)
         self.reason = message
         self.log_tail = log_tail
+        self.answered = answered
 
 
 class EndedEarly(StartFailed):
@@ -88,7 +88,9 @@ def _start(world: World, contender: Contender) -> Instance:
     host, address = world.server_host, world.server_address
     port = world.port or host.free_port()
     log_path = str(world.logs / f"{contender.name.replace(':', '-')}-{port}.log")
-    files, trust = _certificate(world, contender)
+    made = world.certificates if contender.speaks_tls else None
+    files = made.values() if made is not None else {}
+    trust = made.trust if made is not None else ()
     spec = ProcessSpec(
         contender.command_at(port, address, files),
         cwd=contender.cwd,
@@ -117,13 +119,6 @@ def _start(world: World, contender: Contender) -> Instance:
         _remove_container(world, instance)
         raise
     return replace(instance, ready_s=ready_s, listens_itself=listens_itself)
-
-
-def _certificate(world: World, contender: Contender) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """The files for the command of a server with TLS, and what its clients trust."""
-    if (made := world.certificates) is None or not contender.speaks_tls:
-        return {}, ()
-    return made.values(), made.trust
 
 
 def stop(world: World, instance: Instance) -> Exited:
@@ -341,9 +336,7 @@ def _never_ready(
     symptom = f"{contender.name} was not ready within {contender.ready_s:.3g} s: {fault}"
     if settled:
         symptom = f"{contender.name} is not measured: {fault}"
-    failed = StartFailed(symptom, log_tail(world, instance), hint)
-    failed.answered = answered
-    return failed
+    return StartFailed(symptom, log_tail(world, instance), hint, answered)
 
 
 def _hint_of(contender: Contender, answer: Response, other_page: str) -> str | None:
@@ -370,15 +363,13 @@ def _unanswered_hint(host: Host, url: str, answer: Answer) -> str:
 
 def _require_own_listener(world: World, instance: Instance) -> bool | None:
     """Raises `StartFailed` if another server answers; None if this cannot be seen."""
-    host = world.server_host
-    listeners = host.listeners(instance.process, instance.port)
+    listeners = world.server_host.listeners(instance.process, instance.port)
     wrong = wrong_listener(listeners, instance.port, instance.host)
     if wrong is not None:
         if (end := ended(world, instance)) is not None:  # after its first answer
             raise _early_end(world, instance, end)
-        words = host.read_tail(instance.log_path, LOG_TAIL_BYTES)
-        name = instance.contender.name
-        raise StartFailed(f"{name} is not measured: {wrong.reason}", words, wrong.hint)
+        symptom = f"{instance.contender.name} is not measured: {wrong.reason}"
+        raise StartFailed(symptom, log_tail(world, instance), wrong.hint)
     return True if is_known(listeners, instance.port, instance.host) else None
 
 

@@ -13,7 +13,7 @@ from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, Instance
-from deadheat.measure.footprint import idle_connections_of, read_footprint
+from deadheat.measure.footprint import read_footprint
 from deadheat.measure.lifecycle import (
     UNKNOWN_LISTENER,
     EndedEarly,
@@ -171,8 +171,7 @@ class StartAttempt:
             if contender.name not in self._starter.left_out:
                 self._verify(instance)
                 instance = replace(instance, contender=self._entered.contender)
-            idle = idle_connections_of(self._protocol)
-            self._footprint = read_footprint(self._world, self._protocol, instance, idle)
+            self._footprint = read_footprint(self._world, self._protocol, instance)
             if workers is not None:
                 workers.begin()
             self._open_loads(instance)
