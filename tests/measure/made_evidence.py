@@ -1,10 +1,12 @@
-"""Evidence of a good trial, with given changes, for the tests of gates; a world of made hosts."""
+"""Evidence of a good trial, with given changes, for the tests of gates; worlds of made hosts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deadheat.host import Completed, Host, Sample, Usage
+from deadheat.host import Completed, Exchange, Host, Sample, Usage
+from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge
@@ -27,6 +29,28 @@ def made_world(server_host: Host, *load_hosts: Host, **values: Any) -> World:
         "logs": logs,
     }
     return World(server_host=server_host, **{**known, **values})
+
+
+def on_fake_host(world: World, server: FakeServer, host: FakeHost | None = None) -> World:
+    """The world with a fake host, on which each command starts this server."""
+    host = host or FakeHost()
+    host.on_start(lambda _: True, lambda *_: server)
+    return replace(world, server_host=host)
+
+
+class AnsweringHost(FakeHost):
+    """Answers a port, a request and a patience as `answers` says, and as a fake host where that
+    says None."""
+
+    def __init__(self, answers: Callable[[int, bytes, float], Exchange | None]) -> None:
+        super().__init__()
+        self.answers = answers
+
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
+        answer = self.answers(address[1], payload, silence_s)
+        return answer or super().exchange(address, payload, silence_s, deadline_s)
 
 
 def sample(

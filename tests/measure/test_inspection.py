@@ -1,5 +1,6 @@
 """Inspections of real servers, most of which misbehave on purpose."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -41,21 +42,30 @@ def test_good_server_serves_every_connection(world: World) -> None:
     assert Inspection.from_json(inspected.to_json()) == inspected
 
 
+def change_loads(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[LoadResult, int], LoadResult]
+) -> list[float]:
+    """Change the result of each load, numbered from 1. The list gets the duration of each."""
+    load, loads_s = inspection.load_server, []
+
+    def changed(
+        world: World, instance: Instance, connections: int, duration_s: float, *_: object
+    ) -> LoadResult:
+        loads_s.append(duration_s)
+        return change(load(world, instance, connections, duration_s), len(loads_s))
+
+    monkeypatch.setattr(inspection, "load_server", changed)
+    return loads_s
+
+
 @pytest.mark.parametrize("late", ["timeout_first_byte", "tls_timeout"])
 def test_failed_short_load_is_retried_for_longer(
     late: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: on a busy machine, an answer or handshake later than a second failed a server."""
-    load, loads_s = inspection.load_server, []
-
-    def late_at_first(
-        world: World, instance: Instance, connections: int, duration_s: float, *_: object
-    ) -> LoadResult:
-        loads_s.append(duration_s)
-        result = load(world, instance, connections, duration_s)
-        return replace(result, errors={late: 1} if len(loads_s) == 1 else {})
-
-    monkeypatch.setattr(inspection, "load_server", late_at_first)
+    loads_s = change_loads(
+        monkeypatch, lambda result, n: replace(result, errors={late: 1} if n == 1 else {})
+    )
     assert inspect(world, candidate("hello"), [5]).cautions == ()
     assert loads_s == [0.3, 1.0, 1.0, 1.0]
 
@@ -64,31 +74,24 @@ def test_a_first_request_that_is_late_is_retried_for_longer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: a slow first request counted 0 of 1000 connections, without another load."""
-    load = inspection.load_server
 
-    def late(
-        world: World, instance: Instance, connections: int, duration_s: float, *_: object
-    ) -> LoadResult:
-        if duration_s < 0.4:
+    def late(result: LoadResult, number: int) -> LoadResult:
+        if number == 1:
             raise DeadheatError("the first request failed")
-        return load(world, instance, connections, duration_s)
+        return result
 
-    monkeypatch.setattr(inspection, "load_server", late)
+    change_loads(monkeypatch, late)
     assert inspect(world, candidate("hello"), [5]).served == {"5": 5}
 
 
 def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: rows changed their class between two runs, because each had one load."""
-    load, counts = inspection.load_server, [5, 4, 5, 3]
 
-    def fewer(
-        world: World, instance: Instance, connections: int, duration_s: float, *_: object
-    ) -> LoadResult:
-        result = load(world, instance, connections, duration_s)
-        late = {"timeout_first_byte": 1} if len(counts) == 4 else {}
-        return replace(result, connections_served=counts.pop(0), errors=late)
+    def fewer(result: LoadResult, number: int) -> LoadResult:
+        late = {"timeout_first_byte": 1} if number == 1 else {}
+        return replace(result, connections_served=(5, 4, 5, 3)[number - 1], errors=late)
 
-    monkeypatch.setattr(inspection, "load_server", fewer)
+    change_loads(monkeypatch, fewer)
     inspected = inspect(world, candidate("hello"), [5])
     assert (inspected.served, inspected.served_most) == ({"5": 3}, {"5": 5})
     assert inspected.cautions == ("3 to 5 of 5 connections served in 1 s",)
@@ -98,16 +101,12 @@ def test_errors_of_a_discarded_load_and_connections_without_an_answer_are_both_n
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The short load does not count, except for what no busy machine can cause."""
-    load, short = inspection.load_server, [True, False, False, False]
 
-    def resets_at_first(
-        world: World, instance: Instance, connections: int, duration_s: float, *_: object
-    ) -> LoadResult:
-        result = load(world, instance, connections, duration_s)
-        errors = {"reset": 2, "timeout_first_byte": 1} if short.pop(0) else {}
+    def resets_at_first(result: LoadResult, number: int) -> LoadResult:
+        errors = {"reset": 2, "timeout_first_byte": 1} if number == 1 else {}
         return replace(result, connections_served=4, errors=errors)
 
-    monkeypatch.setattr(inspection, "load_server", resets_at_first)
+    change_loads(monkeypatch, resets_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == (
         "4 of 5 connections served in 1 s",
         "errors at 5 connections: 2 reset",
@@ -115,14 +114,7 @@ def test_errors_of_a_discarded_load_and_connections_without_an_answer_are_both_n
 
 
 def test_bug_a_late_close_was_a_wrong_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = inspection.load_server
-
-    def late_close(
-        world: World, instance: Instance, connections: int, duration_s: float, *_: object
-    ) -> LoadResult:
-        return replace(load(world, instance, connections, duration_s), errors={"unclosed": 1})
-
-    monkeypatch.setattr(inspection, "load_server", late_close)
+    change_loads(monkeypatch, lambda result, _: replace(result, errors={"unclosed": 1}))
     inspected = inspect(world, candidate("hello"), [5])
     assert inspected.state == "works, with a note"
     assert "unclosed" in inspected.cautions[0]

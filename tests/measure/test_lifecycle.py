@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import Exchange, Exited, HostError, Listeners, ProcessSpec
-from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.host.fake import FakeServer
 from deadheat.host.local import LocalHost
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Contender, Instance
+from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import StartFailed
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
+from tests.measure.made_evidence import AnsweringHost, on_fake_host
 from tests.servers.contenders import PYTHON, contender
 
 NEVER_READY = (
@@ -120,25 +121,6 @@ def test_a_server_that_goes_to_the_background(world: World) -> None:
     )
 
 
-class DiesAfterItsAnswer(FakeHost):
-    def __init__(self, successor: bytes | None) -> None:
-        super().__init__()
-        self._successor = successor
-
-    def exchange(
-        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-    ) -> Exchange:
-        for fake in self.processes.values():
-            if not fake.listens_on(address[1]):
-                continue
-            if fake.exited is None:
-                fake.exited = Exited(7, 0.1, survivors=0, killed=False)
-                return Exchange(RIGHT, closed=True)
-            if self._successor is not None:
-                return Exchange(self._successor, closed=True)
-        raise HostError("refused")
-
-
 @pytest.mark.parametrize(
     ("successor", "cause", "starts"),
     [(None, "", 1), (RIGHT, ": port 20002 is taken by another process", 3)],
@@ -147,9 +129,21 @@ def test_a_server_that_ends_with_its_first_answer(
     world: World, successor: bytes | None, cause: str, starts: int
 ) -> None:
     """Regression: its own answer was taken for one of another process on its port."""
-    host = DiesAfterItsAnswer(successor)
-    host.on_start(lambda _: True, lambda *_: FakeServer(log="out of memory"))
-    failed = failure(replace(world, server_host=host), contender("dies-mid-trial", "at-once"))
+
+    def answers_once(port: int, *_: object) -> Exchange:
+        for fake in host.processes.values():
+            if not fake.listens_on(port):
+                continue
+            if fake.exited is None:
+                fake.exited = Exited(7, 0.1, survivors=0, killed=False)
+                return Exchange(RIGHT, closed=True)
+            if successor is not None:
+                return Exchange(successor, closed=True)
+        raise HostError("refused")
+
+    host = AnsweringHost(answers_once)
+    dying = contender("dies-mid-trial", "at-once")
+    failed = failure(on_fake_host(world, FakeServer(log="out of memory"), host), dying)
     assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){cause}"
     assert failed.log_tail == "out of memory"
     assert len(host.processes) == starts
@@ -157,44 +151,31 @@ def test_a_server_that_ends_with_its_first_answer(
 
 def test_a_port_lost_to_another_process_is_given_up_for_another(world: World) -> None:
     """Regression: a race lost for a port took the server out of the run."""
-
-    class Racing(FakeHost):
-        def exchange(
-            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-        ) -> Exchange:
-            if address[1] == 20000:
-                return Exchange(b"", closed=True)
-            return super().exchange(address, payload, silence_s, deadline_s)
-
-    host = Racing()
-    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
-    assert lifecycle.start(replace(world, server_host=host), contender("hello")).port == 20001
+    taken = Exchange(b"", closed=True)
+    host = AnsweringHost(lambda port, *_: taken if port == 20000 else None)
+    raced = on_fake_host(world, FakeServer(answer=lambda _: RIGHT), host)
+    assert lifecycle.start(raced, contender("hello")).port == 20001
 
 
 def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world: World) -> None:
     """Regression: no server was ready that needed more than 0.3 s to answer."""
 
-    class Slow(FakeHost):
-        def exchange(
-            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-        ) -> Exchange:
-            if self.processes and silence_s < 2:
-                self.sleep(silence_s)
-                return Exchange(b"", closed=False)
-            return super().exchange(address, payload, silence_s, deadline_s)
+    def slow(_: int, __: bytes, silence_s: float) -> Exchange | None:
+        if not host.processes or silence_s >= 2:
+            return None
+        host.sleep(silence_s)
+        return Exchange(b"", closed=False)
 
-    host = Slow()
-    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
-    instance = lifecycle.start(replace(world, server_host=host), contender("hello"))
-    assert instance.ready_s > 2
+    host = AnsweringHost(slow)
+    patient = on_fake_host(world, FakeServer(answer=lambda _: RIGHT), host)
+    assert lifecycle.start(patient, contender("hello")).ready_s > 2
 
 
 def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
     """Regression: on a busy machine a server that answered wrongly never answered."""
     answers = itertools.chain([RIGHT.replace(b"200", b"502")], itertools.repeat(b""))
-    host = FakeHost()
-    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: next(answers)))
-    failed = failure(replace(world, server_host=host), contender("hello"))
+    server = FakeServer(answer=lambda _: next(answers))
+    failed = failure(on_fake_host(world, server), contender("hello"))
     assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
 
 
@@ -209,14 +190,12 @@ def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
 def test_an_own_server_that_means_its_4xx_is_given_up_at_once(
     world: World, status: int, hint: str
 ) -> None:
-    host = FakeHost()
     answer = RIGHT.replace(b"200", b"%d" % status)
-    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: answer))
-    own = replace(contender("hello"), any_body=True)
-    failed = failure(replace(world, server_host=host), own)
+    fake = on_fake_host(world, FakeServer(answer=lambda _: answer))
+    failed = failure(fake, replace(contender("hello"), any_body=True))
     assert failed.reason == f"hello is not measured: expected status 200, got {status}"
     assert failed.hint == hint
-    assert host.now_s() < 3
+    assert fake.server_host.now_s() < 3
 
 
 def test_a_url_whose_server_listens_on_ipv6_only_is_named(world: World, tmp_path: Path) -> None:
@@ -361,11 +340,9 @@ def test_an_instance_knows_that_its_own_processes_listen(world: World) -> None:
 
 
 def test_a_machine_that_hides_sockets_does_not_refuse_a_server(world: World) -> None:
-    host = FakeHost()
     hidden = Listeners([], [], complete=False)
     server = FakeServer(answer=lambda _: RIGHT, listeners=hidden)
-    host.on_start(lambda _: True, lambda *_: server)
-    instance = lifecycle.start(replace(world, server_host=host), contender("hello"))
+    instance = lifecycle.start(on_fake_host(world, server), contender("hello"))
     assert instance.listens_itself is None
 
 
@@ -392,10 +369,6 @@ def test_nothing_outlives_a_stop(world: World) -> None:
     assert world.server_host.usage(instance.process).processes == 2
     ended = lifecycle.stop(world, instance)
     assert (ended.how, ended.killed) == ("killed past its deadline", True)
-    assert_port_is_free(instance)
-
-
-def assert_port_is_free(instance: Instance) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(instance.address)

@@ -21,6 +21,7 @@ from deadheat.measure.verify import (
 )
 from deadheat.store.json_columns import Behavior
 from deadheat.workload import Workload, load_workload
+from tests.measure.made_evidence import AnsweringHost
 
 ADDRESS = ("127.0.0.1", 8080)
 GREETING = (
@@ -28,19 +29,6 @@ GREETING = (
     b"Content-Length: 13\r\nDate: now\r\nServer: made\r\n\r\nHello, World!"
 )
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-
-
-class AnsweringHost(FakeHost):
-    """A host that answers every request."""
-
-    def __init__(self, answers: Callable[[bytes], Exchange]) -> None:
-        super().__init__()
-        self._answers = answers
-
-    def exchange(
-        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-    ) -> Exchange:
-        return self._answers(payload)
 
 
 def good(request: bytes) -> Exchange:
@@ -56,7 +44,7 @@ def good(request: bytes) -> Exchange:
 
 
 def behavior_of(answers: Callable[[bytes], Exchange]) -> Behavior:
-    return verify(AnsweringHost(answers), ADDRESS)
+    return verify(AnsweringHost(lambda _, request, __: answers(request)), ADDRESS)
 
 
 def test_behavior_of_a_complete_server() -> None:
@@ -112,13 +100,10 @@ def test_behavior_of_a_silent_server() -> None:
 def test_slow_answer_is_retried() -> None:
     """Regression: one answer later than 0.3 s excluded a server, or hid its behavior."""
 
-    class Slow(FakeHost):
-        def exchange(
-            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-        ) -> Exchange:
-            return good(payload) if silence_s > 2 else Exchange(b"", closed=False)
+    def slow(_: int, request: bytes, silence_s: float) -> Exchange:
+        return good(request) if silence_s > 2 else Exchange(b"", closed=False)
 
-    assert verify(Slow(), ADDRESS) == behavior_of(good)
+    assert verify(AnsweringHost(slow), ADDRESS) == behavior_of(good)
 
 
 def test_only_status_media_type_and_body_decide() -> None:
@@ -177,22 +162,6 @@ ORDER = re.compile(r"GET /(users|resource\d\d?)/([^/ ]+)/orders/([^/? ]+)\?(\S*)
 Answers = Callable[[str], tuple[int, str]]
 
 
-class RoutingHost(FakeHost):
-    """A host whose server answers a request line with a status and a body."""
-
-    def __init__(self, answers: Answers) -> None:
-        super().__init__()
-        self._answers = answers
-
-    def exchange(
-        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-    ) -> Exchange:
-        status, body = self._answers(payload.decode().split("\r\n")[0])
-        head = f"HTTP/1.1 {status} x\r\nContent-Type: text/plain\r\n"
-        answer = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
-        return Exchange(answer.encode(), closed=True)
-
-
 def right(line: str) -> tuple[int, str]:
     match = ORDER.match(line)
     if match is None:
@@ -203,7 +172,15 @@ def right(line: str) -> tuple[int, str]:
 
 
 def workload_fault_of(answers: Answers, name: str = "route") -> str | None:
-    return workload_fault(RoutingHost(answers), ADDRESS, load_workload(ROOT, name))
+    """Of a server that answers a request line with a status and a body."""
+
+    def answered(_: int, request: bytes, __: float) -> Exchange:
+        status, body = answers(request.decode().split("\r\n")[0])
+        head = f"HTTP/1.1 {status} x\r\nContent-Type: text/plain\r\n"
+        answer = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
+        return Exchange(answer.encode(), closed=True)
+
+    return workload_fault(AnsweringHost(answered), ADDRESS, load_workload(ROOT, name))
 
 
 def test_a_right_server_has_no_fault() -> None:
@@ -235,11 +212,11 @@ def test_an_answer_that_did_not_wait_is_wrong() -> None:
     assert "expected the answer after 9 ms" in reported
 
 
-class GrowingHost(FakeHost):
+class GrowingHost(AnsweringHost):
     """A host whose server keeps a part of each body, of the first `kept_max` ones."""
 
     def __init__(self, kept_bytes: int, kept_max: int) -> None:
-        super().__init__()
+        super().__init__(self._stored)
         self._kept_bytes = kept_bytes
         self._kept_max = kept_max
         self.uploads = 0
@@ -247,15 +224,12 @@ class GrowingHost(FakeHost):
     def usage(self, process: str) -> Usage:
         return Usage(0.0, min(self.uploads, self._kept_max) * self._kept_bytes, 0, 1, 1)
 
-    def exchange(
-        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
-    ) -> Exchange:
+    def _stored(self, _: int, request: bytes, __: float) -> Exchange:
         self.uploads += 1
-        body = payload.split(b"\r\n\r\n", 1)[1]
+        body = request.split(b"\r\n\r\n", 1)[1]
         answer = b"%d %08x" % (len(body), zlib.crc32(body))
-        return Exchange(
-            b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer), closed=True
-        )
+        head = b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n" % len(answer)
+        return Exchange(head + answer, closed=True)
 
 
 @pytest.mark.parametrize(
