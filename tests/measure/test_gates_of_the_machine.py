@@ -68,11 +68,6 @@ def test_steal_of_other_cpus_is_ignored() -> None:
     assert gate_of("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
 
 
-def test_unknown_clock_gives_no_gate() -> None:
-    assert "frequency" not in codes(evidence(clock_khz=()))
-    assert "frequency" not in codes(evidence(clock_khz_max=None))
-
-
 def test_frequency_reads_the_drop_of_the_clock() -> None:
     dropped = gate_of("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
     assert dropped.reading == pytest.approx(0.1)
@@ -93,10 +88,6 @@ def test_neighbor_reads_the_share_of_all_our_cpus() -> None:
 def test_neighbor_ignores_a_generator_on_another_host() -> None:
     alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
     assert gate_of("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
-
-
-def test_neighbor_needs_the_server_in_both_samples() -> None:
-    assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
 
 
 def test_a_quota_that_stopped_the_host_fails_its_gate_by_side() -> None:
