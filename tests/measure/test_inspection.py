@@ -120,14 +120,11 @@ def test_bug_a_late_close_was_a_wrong_answer(world: World, monkeypatch: pytest.M
     assert "unclosed" in inspected.cautions[0]
 
 
-def test_no_levels_means_no_load(world: World) -> None:
-    assert inspect(world, candidate("hello")).served == {}
-
-
 def test_server_that_ignores_its_stop_signal_works_with_a_note(world: World) -> None:
     inspected = inspect(world, candidate("outlives-sigterm"))
     assert inspected.state == "works, with a note"
     assert inspected.cautions == ("killed, because it had not ended 0.2 s after SIGTERM",)
+    assert inspected.served == {}, "no levels, no load"
 
 
 def test_reports_a_server_that_dies_under_load(world: World) -> None:

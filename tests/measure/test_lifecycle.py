@@ -333,12 +333,6 @@ def test_a_server_on_another_port_or_on_ipv6_only_is_named(
     assert ipv6.hint == "let it listen on 127.0.0.1 or 0.0.0.0"
 
 
-def test_an_instance_knows_that_its_own_processes_listen(world: World) -> None:
-    instance = lifecycle.start(world, serving("greet"))
-    lifecycle.stop(world, instance)
-    assert instance.listens_itself is True
-
-
 def test_a_machine_that_hides_sockets_does_not_refuse_a_server(world: World) -> None:
     hidden = Listeners([], [], complete=False)
     server = FakeServer(answer=lambda _: RIGHT, listeners=hidden)
@@ -349,6 +343,7 @@ def test_a_machine_that_hides_sockets_does_not_refuse_a_server(world: World) -> 
 def test_a_good_server_starts_answers_and_stops(world: World) -> None:
     instance = lifecycle.start(world, contender("hello"))
     assert instance.url == f"http://127.0.0.1:{instance.port}/"
+    assert instance.listens_itself is True
     behavior = verify(world.server_host, instance.address)
     assert behavior.fault is None
     assert (behavior.status, behavior.framing, behavior.keep_alive) == (200, "content-length", True)
@@ -391,10 +386,3 @@ def test_the_users_own_server_may_say_anything(
     own = replace(contender("wrong-body"), any_body=True, ready_s=30)
     lifecycle.stop(world, lifecycle.start(world, own))
     assert failures["own"].reason.endswith(": expected status 200, got 404")
-
-
-def test_a_server_runs_on_its_own_cpus(world: World) -> None:
-    code = "import os; print(sorted(os.sched_getaffinity(0)))"
-    done = world.server_host.run(ProcessSpec([*PYTHON, "-c", code], cpus=world.server_cpus), 30)
-    assert done.stdout.strip() == str(list(world.server_cpus))
-    assert not set(world.server_cpus) & set(world.load.cpus)

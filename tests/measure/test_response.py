@@ -1,3 +1,5 @@
+"""Responses from raw bytes; what the engine reads alike is in `engine/tests/responses.json`."""
+
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,52 +37,10 @@ def test_reads_response_that_ends_with_its_connection() -> None:
     assert (response.version, response.framing, response.body) == (10, "close", b"Hello")
 
 
-def test_reads_pipelined_responses_in_order() -> None:
-    received = read_responses(CHUNKED + PLAIN + PLAIN.replace(b"Hello", b"Again"))
-    assert [response.body for response in received.responses] == [b"Hello", b"Hello", b"Again"]
-
-
-def test_skips_interim_responses() -> None:
-    (response,) = responses(b"HTTP/1.1 100 Continue\r\n\r\n" + PLAIN)
-    assert response.status == 200
-
-
 def test_response_to_head_has_no_body() -> None:
     empty = PLAIN.removesuffix(b"Hello")
     (response,) = responses(empty, "HEAD")
     assert (response.body, response.head_bytes) == (b"", len(empty))
-
-
-def test_body_after_head_is_not_a_second_response() -> None:
-    (response,) = responses(PLAIN, "HEAD")
-    assert response.head_bytes < len(PLAIN)
-
-
-def test_stops_at_malformed_data() -> None:
-    assert len(responses(PLAIN + b"garbage\r\n\r\n" + PLAIN)) == 1
-
-
-def test_bug_a_huge_length_ended_the_run_with_a_traceback() -> None:
-    """OverflowError of the standard library's reader."""
-    for length in (2**63, 2**64 - 1):
-        received = read_responses(PLAIN.replace(b": 5", b": %d" % length))
-        assert (received.responses, received.rest, received.is_malformed) == ([], "body", False)
-    received = read_responses(CHUNKED.replace(b"\n2\r", b"\nFFFFFFFFFFFFFFFF\r"))
-    assert (received.responses, received.rest) == ([], "body")
-
-
-def test_bug_an_interim_response_was_the_answer() -> None:
-    (response,) = responses(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" + PLAIN)
-    assert (response.status, response.body) == (200, b"Hello")
-
-
-def test_bug_an_answer_with_101_header_lines_was_refused() -> None:
-    (response,) = responses(PLAIN.replace(b"OK\r\n", b"OK\r\n" + b"X: y\r\n" * 101))
-    assert response.body == b"Hello"
-
-
-def test_body_without_an_end_is_complete_only_when_the_connection_is_closed() -> None:
-    assert read_responses(TO_THE_END, closed=False).rest == "body"
 
 
 TABLE = Path(__file__).parents[2] / "engine" / "tests" / "responses.json"

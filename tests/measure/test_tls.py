@@ -259,19 +259,6 @@ def test_a_container_sees_the_folder_of_its_certificate() -> None:
     assert "--volume" not in contender.command_at(1)
 
 
-@pytest.mark.parametrize(
-    ("own", "symptom"),
-    [
-        (OwnServers(urls=["http://a/"], insecure=True), "--insecure: expected --url https://"),
-        (OwnServers(urls=["http://a/"], cacert=Path("a")), "--cacert: expected --url https://"),
-        (OwnServers(urls=["https://a/"], cacert=Path("a"), insecure=True), "exclude each other"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(own: OwnServers, symptom: str) -> None:
-    with pytest.raises(DeadheatError, match=symptom):
-        own.contenders((), RACE)
-
-
 @pytest.fixture(params=["h2", "h2c"])
 def over_http2(secure_world: World, request: pytest.FixtureRequest) -> Iterator[Instance]:
     null_server, _ = controls(secure_world.server_engine, [request.param])
