@@ -14,30 +14,17 @@ from deadheat.load import Engine
 from deadheat.measure.contender import NULL_SERVER, Contender, Instance, contender_from, controls
 from deadheat.measure.own_servers import OwnRequest, OwnServers, parsed_url
 from deadheat.measure.url import ServerUrl
-from deadheat.protocol import AloneProtocol, load_protocol
+from deadheat.protocol import SliceProtocol, load_as
 from tests.build.made import MANIFEST, made_server
 
-PROTOCOL = AloneProtocol.model_validate(
-    {
-        "name": "made",
-        "about": "For a test.",
-        "connections": [1],
-        "duration_s": 1.0,
-        "kind": "alone",
-        "warmup": {"kind": "none"},
-        "stopping": {"kind": "fixed", "repetitions": 1},
-    }
-)
-
-
-RACE = load_protocol(Path(__file__).parents[2], "settle")
+RACE = load_as(Path(__file__).parents[2], "settle", SliceProtocol)
 
 
 def test_keeps_the_link_of_a_virtual_environments_python(tmp_path: Path) -> None:
     """Regression: the link was followed, and the interpreter behind it lacked the packages."""
     link = tmp_path / "python"
     link.symlink_to(sys.executable)
-    (contender,) = OwnServers([[str(link), "app.py", "{port}"]]).contenders((), PROTOCOL)
+    (contender,) = OwnServers([[str(link), "app.py", "{port}"]]).contenders((), RACE)
     assert contender.command == (str(link), "app.py", "{port}")
 
 
@@ -51,7 +38,7 @@ def test_the_query_of_a_url_is_part_of_its_path() -> None:
 def test_path_sets_the_path_of_an_own_command() -> None:
     """Regression: a server without a page at / could not race."""
     own = OwnServers([["python3", "{port}"]], path="/items?n=1")
-    (contender,) = own.contenders((), PROTOCOL)
+    (contender,) = own.contenders((), RACE)
     instance = Instance(contender, "1", 8080, "", 0.0)
     assert instance.url == "http://127.0.0.1:8080/items?n=1"
     assert instance.path == "/items?n=1"
@@ -84,7 +71,7 @@ def test_path_sets_the_path_of_an_own_command() -> None:
 )
 def test_rejects_options_that_do_not_fit(own: OwnServers, symptom: str) -> None:
     with pytest.raises(DeadheatError) as caught:
-        own.with_workload(PROTOCOL)[0].contenders((), PROTOCOL)
+        own.with_workload(RACE)[0].contenders((), RACE)
     assert str(caught.value).startswith(symptom)
 
 
@@ -93,7 +80,7 @@ def test_several_commands_have_the_names_that_they_are_given() -> None:
     own = OwnServers(commands, ["http://127.0.0.1:8080/"], ["old", "new"])
     names = [each.name for each in own.contenders(("sh",), RACE)]
     assert names == ["old", "new", "sh:own", "127.0.0.1:8080"]
-    same = OwnServers(commands).contenders((), PROTOCOL)
+    same = OwnServers(commands).contenders((), RACE)
     assert [each.name for each in same] == ["python3", "python3:own", "sh"]
 
 
