@@ -19,22 +19,15 @@ from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol
 from deadheat.store import Store
 from tests.campaign.fake_world import FakeWorld, greet
+from tests.campaign.made_protocols import alone
 from tests.servers.contenders import contender
 
 
 def decay(**recovery: Any) -> AloneProtocol:
-    return AloneProtocol.model_validate(
-        {
-            "name": "decay",
-            "about": "For a test.",
-            "connections": [10],
-            "duration_s": 0.5,
-            "kind": "alone",
-            "controls": False,
-            "warmup": {"kind": "none"},
-            "stopping": {"kind": "fixed", "repetitions": 4},
-            "recovery": {"watch_s": 20.0, "probe_s": 0.1, "limit_s": 40.0, **recovery},
-        }
+    return alone(
+        connections=[10],
+        stopping={"kind": "fixed", "repetitions": 4},
+        recovery={"watch_s": 20.0, "probe_s": 0.1, "limit_s": 40.0, **recovery},
     )
 
 
@@ -99,25 +92,26 @@ def test_watches_cpu_time_until_the_server_is_idle(
     assert first["idle"]
 
 
-def test_watch_has_a_time_limit(fake: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def busy(fake: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> FakeWorld:
+    """Its servers use a whole CPU all the time."""
     always = lambda host, process: Usage(host.now_s(), 1 << 20, 1 << 20, 1, 1)  # noqa: E731
     monkeypatch.setattr(FakeHost, "usage", always)
     fake.noise = 0
-    fake.conduct(decay())
-    assert {row["idle"] for row in results(fake, "steady")} == {False}
-    assert results(fake, "steady")[0]["burnt_for_s"] == pytest.approx(20)
+    return fake
 
 
-def test_busy_server_is_probed_once_after_the_limit(
-    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_has_a_time_limit(busy: FakeWorld) -> None:
+    busy.conduct(decay())
+    assert {row["idle"] for row in results(busy, "steady")} == {False}
+    assert results(busy, "steady")[0]["burnt_for_s"] == pytest.approx(20)
+
+
+def test_busy_server_is_probed_once_after_the_limit(busy: FakeWorld) -> None:
     """Regression: a watch as long as the limit left no time for a probe."""
-    always = lambda host, process: Usage(host.now_s(), 1 << 20, 1 << 20, 1, 1)  # noqa: E731
-    monkeypatch.setattr(FakeHost, "usage", always)
-    fake.noise = 0
-    fake.conduct(decay(watch_s=20.0, limit_s=10.0))
-    assert [len(row["probe_rates_per_s"]) for row in results(fake, "steady")] == [1] * 4
-    assert len(of_kind(fake, "steady", "measure")) == 4
+    busy.conduct(decay(watch_s=20.0, limit_s=10.0))
+    assert [len(row["probe_rates_per_s"]) for row in results(busy, "steady")] == [1] * 4
+    assert len(of_kind(busy, "steady", "measure")) == 4
 
 
 def test_dead_server_does_not_recover(fake: FakeWorld) -> None:
