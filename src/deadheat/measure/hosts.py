@@ -399,30 +399,22 @@ def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool]
     Raises `Unmeasurable` if it stays busy for `wait_s`, or if the answer is no. Without either, a
     busy machine is a warning, and the gates judge each trial.
     """
+    server = world.server_host
     if world.beside:
-        cpus = (*world.server_cpus, *world.load.cpus)
-        _require_quiet(world.server_host, cpus, wait_s, ask, "")
-        return
-    _require_quiet(world.server_host, world.server_cpus, wait_s, ask, "server host: ")
-    for role, side in by_role(world.loads).items():
-        _require_quiet(side.host, side.cpus, wait_s, ask, role.replace("load", "load host") + ": ")
-
-
-def _require_quiet(
-    host: Host,
-    cpus: tuple[int, ...],
-    wait_s: float | None,
-    ask: Callable[[str], bool] | None,
-    role: str,
-) -> None:
-    reading = read_quietness(host, cpus)
-    if reading is not None and reading.busy and wait_s is not None:
-        reading = _wait(host, cpus, wait_s, reading)
-    if reading is None:
-        return
-    echo(f"{role}{reading}", fg="yellow" if reading.busy else None, err=True)
-    if reading.busy and ask is not None and not ask("Measure anyway?"):
-        raise Unmeasurable("not measured: the machine is busy", HINT)
+        places = [("", server, (*world.server_cpus, *world.load.cpus))]
+    else:
+        places = [("server host: ", server, world.server_cpus)]
+        for role, side in by_role(world.loads).items():
+            places.append((role.replace("load", "load host") + ": ", side.host, side.cpus))
+    for place, host, cpus in places:
+        reading = read_quietness(host, cpus)
+        if reading is not None and reading.busy and wait_s is not None:
+            reading = _wait(host, cpus, wait_s, reading)
+        if reading is None:
+            continue
+        echo(f"{place}{reading}", fg="yellow" if reading.busy else None, err=True)
+        if reading.busy and ask is not None and not ask("Measure anyway?"):
+            raise Unmeasurable("not measured: the machine is busy", HINT)
 
 
 def _wait(host: Host, cpus: tuple[int, ...], wait_s: float, reading: Quietness) -> Quietness | None:

@@ -4,7 +4,7 @@ Three checks decide; its other behavior is noted. A workload adds its own reques
 included.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deadheat.host import Host, HostError
@@ -64,7 +64,7 @@ def verify(
         close_honored=closing.closed if closing.first else None,
         http_1_0=_unless_refused(http_1_0, "closes" if http_1_0.closed else "keeps"),
         head=_unless_refused(head, "body" if has_body else "empty"),
-        pipelined=len(pair.responses) or None,
+        pipelined=len(pair.received.responses) or None,
         unknown_path=unknown.first.status if unknown.first else None,
         fault=fault_of(first, media_type),
     )
@@ -97,12 +97,8 @@ class Answer:
     error: str | None = None
 
     @property
-    def responses(self) -> Sequence[Response]:
-        return self.received.responses
-
-    @property
     def first(self) -> Response | None:
-        return self.responses[0] if self.responses else None
+        return next(iter(self.received.responses), None)
 
     @property
     def wants_tls(self) -> bool:
