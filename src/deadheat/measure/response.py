@@ -22,7 +22,6 @@ HEX_DIGITS = b"0123456789abcdefABCDEF"
 class Response:
     """One HTTP response. `framing` is how it marked its end."""
 
-    version: int  # 10, 11
     status: int
     headers: Mapping[str, str]  # names in lower case; the last of several values
     body: bytes
@@ -275,4 +274,4 @@ def _response(reader: Reader, to_head_request: bool, closed: bool) -> Response:
     else:
         body = reader.take(reader.left if framing == "close" else body_bytes)
     headers = {name.decode(): value.decode("latin-1") for name, value in fields}
-    return Response(version, status, headers, body, head_bytes, framing)
+    return Response(status, headers, body, head_bytes, framing)
