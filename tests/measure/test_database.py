@@ -86,10 +86,12 @@ def test_root_runs_it_as_another_user(tmp_path: Path) -> None:
     assert host.started()[0][:2] == ("unshare", "--user")
 
 
-def test_one_that_is_not_installed_names_the_package(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseMissing, match="no PostgreSQL") as caught:
-        database_on(DatabaseHost(installed=False), tmp_path).environment(workload())
-    assert caught.value.hint == "install it: apt-get install -y postgresql"
+@pytest.mark.parametrize("place", ["", " on lab@far"])
+def test_one_that_is_not_installed_names_the_package(tmp_path: Path, place: str) -> None:
+    missing = Database(DatabaseHost(installed=False), tmp_path, (0,), tmp_path, place)
+    with pytest.raises(DatabaseMissing, match=f"no PostgreSQL{place}: ") as caught:
+        missing.environment(workload())
+    assert caught.value.hint == f"install it{place}: apt-get install -y postgresql"
 
 
 @pytest.mark.parametrize("program", ["initdb", "createuser", "createdb", "psql"])
@@ -148,13 +150,6 @@ def test_closing_after_a_lost_link_hides_no_other_error(tmp_path: Path) -> None:
     database.environment(workload())
     database.close()
     assert database.process is None
-
-
-def test_one_that_another_machine_lacks_names_the_machine(tmp_path: Path) -> None:
-    there = Database(DatabaseHost(installed=False), tmp_path, (0,), tmp_path, " on lab@far")
-    with pytest.raises(DatabaseMissing, match="no PostgreSQL on lab@far: ") as caught:
-        there.environment(workload())
-    assert caught.value.hint == "install it on lab@far: apt-get install -y postgresql"
 
 
 def load_of(name: str | None) -> LoadSpec:

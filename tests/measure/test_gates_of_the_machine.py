@@ -64,30 +64,26 @@ def test_a_block_of_slices_bears_more_steal_than_a_trial() -> None:
     assert [gate.code for gate in judge_block(most) if not gate.passed] == ["steal"]
 
 
-def test_steal_of_other_cpus_is_ignored() -> None:
-    assert gate_of("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
+TRAFFIC = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
+BUSY = sample(1.0, {"user": 140}, server_cpu_s=0.5)
+ALONE = sample(1.0, {"user": 50}, server_cpu_s=0.5)
 
 
-def test_frequency_reads_the_drop_of_the_clock() -> None:
-    dropped = gate_of("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
-    assert dropped.reading == pytest.approx(0.1)
-    risen = gate_of("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0))
-    assert (risen.reading, risen.passed) == (0, True)
-
-
-def test_neighbor_ignores_interrupt_time() -> None:
-    traffic = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=traffic)).reading == 0
-
-
-def test_neighbor_reads_the_share_of_all_our_cpus() -> None:
-    busy = sample(1.0, {"user": 140}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=busy)).reading == pytest.approx(0.2)
-
-
-def test_neighbor_ignores_a_generator_on_another_host() -> None:
-    alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
+@pytest.mark.parametrize(
+    ("code", "trial", "reading"),
+    [
+        ("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,)), 0),  # of another CPU
+        ("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0), 0.1),
+        ("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0), 0),
+        ("neighbor", evidence(last=TRAFFIC), 0),  # interrupts are no neighbor
+        ("neighbor", evidence(last=BUSY), 0.2),  # of all our CPUs
+        ("neighbor", evidence(last=ALONE, cpus=(0,), beside=False), 0),  # without the generator
+    ],
+)
+def test_a_gate_reads_a_share(code: str, trial: Evidence, reading: float) -> None:
+    gate = gate_of(code, trial)
+    assert gate.reading == pytest.approx(reading)
+    assert gate.passed is (reading == 0)
 
 
 def test_a_quota_that_stopped_the_host_fails_its_gate_by_side() -> None:

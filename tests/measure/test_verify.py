@@ -9,12 +9,10 @@ from urllib.parse import unquote
 import pytest
 
 from deadheat.host import Exchange, HostError, Usage
-from deadheat.host.fake import FakeHost
 from deadheat.measure.response import Response, read_responses
 from deadheat.measure.verify import (
     BODY,
     fault_of,
-    first_answer,
     growth_fault,
     verify,
     workload_fault,
@@ -151,10 +149,6 @@ def response(received: bytes) -> Response:
 )
 def test_fault_of_a_response(received: bytes, fault: str | None) -> None:
     assert fault_of(response(received), "text/plain") == fault
-
-
-def test_no_answer_gives_none() -> None:
-    assert first_answer(FakeHost(), ADDRESS) is None
 
 
 ROOT = Path(__file__).resolve().parents[2]
