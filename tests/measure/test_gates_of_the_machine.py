@@ -5,25 +5,21 @@ from dataclasses import replace
 import pytest
 
 from deadheat.host.fake import FakeHost
-from deadheat.measure.contender import CONTROL_WORKS, NULL_SERVER, REFERENCE, Contender
+from deadheat.measure.contender import CONTROL_WORKS, NULL_SERVER, REFERENCE, Contender, Instance
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block, judge_load_host
 from deadheat.measure.world import World
 from tests.measure.made_evidence import codes, evidence, gate_of, made_world, sample
 
 
-def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
-    return Evidence.of(
-        world,
-        Contender(contender, "control" if contender in CONTROL_WORKS else "contender", ("serve",)),
-        trial.spec,
-        trial.result,
-        trial.generator,
-        trial.samples,
-        trial.ceiling_per_s,
-        trial.clock_khz_max,
-        trial.workers_gone,
-    )
+def evidence_of(world: World, name: str, trial: Evidence) -> Evidence:
+    role = "control" if name in CONTROL_WORKS else "contender"
+    instance = Instance(Contender(name, role, ("serve",)), "1", 80, "log", 0.0)
+    return Evidence.of(world, instance, trial.spec, trial.result, trial.generator, trial.samples)
+
+
+# One that has no trial before it.
+FIRST = evidence(link=None, ceiling_per_s=None, clock_khz=[], clock_khz_max=None, workers_gone=None)
 
 
 @pytest.mark.parametrize(
@@ -31,14 +27,14 @@ def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
 )
 def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
     host = FakeHost()
-    collected = evidence_of(made_world(host, host), contender, evidence())
-    assert collected == replace(evidence(link=None), probes_client=not judged, clock_khz=[])
-    assert ("ceiling" in codes(collected)) == judged
+    collected = evidence_of(made_world(host, host), contender, FIRST)
+    assert collected == replace(FIRST, probes_client=not judged)
+    assert ("ceiling" in codes(replace(collected, ceiling_per_s=50_000.0))) == judged
 
 
 def test_cpus_of_another_load_host_are_ignored() -> None:
-    collected = evidence_of(made_world(FakeHost(), FakeHost()), "gin", evidence())
-    assert collected == replace(evidence(link=None), cpus=(0,), beside=False, clock_khz=[])
+    collected = evidence_of(made_world(FakeHost(), FakeHost()), "gin", FIRST)
+    assert collected == replace(FIRST, cpus=(0,), beside=False)
 
 
 def test_clock_is_read_from_the_servers_cpus() -> None:

@@ -182,20 +182,12 @@ def measure(
     gates: list[Gate] = []
     clock_khz: Sequence[int] = ()
     if done and result and not fault:
-        evidence = Evidence.of(
-            world,
-            instance.contender,
-            spec,
-            result,
-            done,
-            samples,
-            ceiling_per_s,
-            clock_khz_max,
-            workers_gone,
+        evidence = replace(
+            Evidence.of(world, instance, spec, result, done, samples),
+            ceiling_per_s=ceiling_per_s,
+            clock_khz_max=clock_khz_max,
+            workers_gone=workers_gone,
         )
-        if instance.running is not None:
-            cpus = dict.fromkeys([*evidence.cpus, *instance.running.cpus])
-            evidence = replace(evidence, cpus=tuple(cpus))
         clock_khz = evidence.clock_khz
         gates = worst_of([*judge(evidence), *on_loads.gates(spec, result, done)])
     return trial_record(

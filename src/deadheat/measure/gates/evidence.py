@@ -7,7 +7,7 @@ from typing import Self
 from deadheat.host import Completed, Sample
 from deadheat.host.cpu_time import CpuTime, busy_khz, cpu_time
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.measure.contender import Contender
+from deadheat.measure.contender import Instance
 from deadheat.measure.world import Link, World
 from deadheat.store import Gate, Unit
 
@@ -54,30 +54,26 @@ class Evidence:
     def of(
         cls,
         world: World,
-        contender: Contender,
+        instance: Instance,
         spec: LoadSpec,
         result: LoadResult,
         generator: Completed,
         samples: Sequence[Sample],
-        ceiling_per_s: float | None,
-        clock_khz_max: float | None,
-        workers_gone: int | None = None,
     ) -> Self:
-        beside = world.beside
-        cpus = world.server_cpus + (world.load.cpus if beside else ())
+        """What one load showed by itself, without a ceiling and earlier trials."""
+        beside, running = world.beside, instance.running
+        cpus = [*world.server_cpus, *(world.load.cpus if beside else ())]
+        cpus += running.cpus if running is not None else ()
         return cls(
-            spec=spec,
-            result=result,
-            generator=generator,
-            samples=samples,
-            cpus=cpus,
+            spec,
+            result,
+            generator,
+            samples,
+            cpus=tuple(dict.fromkeys(cpus)),
             beside=beside,
-            ceiling_per_s=ceiling_per_s,
-            probes_client=contender.is_null_server,
+            probes_client=instance.contender.is_null_server,
             clock_khz=busy_khz(samples, world.server_cpus),
-            clock_khz_max=clock_khz_max,
-            workers_gone=workers_gone,
-            link=world.link if contender.role == "contender" else None,
+            link=world.link if instance.contender.role == "contender" else None,
         )
 
     @property
