@@ -346,20 +346,8 @@ GATES: tuple[Check, ...] = (
 )
 
 BLOCK_GATES = (steal_of_block, throttled, neighbor)
-SLICED_GATES = (
-    errors,
-    served,
-    workers,
-    little_law,
-    achieved,
-    client_resources,
-    client_wait,
-    send_lag,
-    listen_drops,
-    retransmits,
-    network,
-    skew,
-)
+NOT_OF_SLICES = (client_cpu, ceiling, steal, throttled, neighbor, frequency)
+SLICED_GATES = tuple(check for check in GATES if check not in NOT_OF_SLICES)
 
 
 def judge(evidence: Evidence) -> list[Gate]:
