@@ -260,30 +260,30 @@ def own_failures(world: World) -> Mapping[str, StartFailed]:
         return dict(zip(asked, caught, strict=True))
 
 
-def test_bug_a_server_that_sends_single_bytes_hung_a_run(
-    own_failures: Mapping[str, StartFailed],
+SPEAKS_HTTP = "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "hint"),
+    [
+        # Bug: single bytes hung a run, a huge length ended it, and garbage was no answer.
+        ("trickle", r"no complete response: \d+ bytes and an unfinished head$", SPEAKS_HTTP),
+        ("huge", r"no complete response: 59 bytes and an unfinished body$", SPEAKS_HTTP),
+        ("garbage", r"it.* is not HTTP \(status_line\): 'SSH-2\.0-made\\r\\n'$", SPEAKS_HTTP),
+        (
+            "another port",
+            r"it listens on 127\.0\.0\.1:\d+, not on port ",
+            "pass it the port: {port} in the command or in env stands for it",
+        ),
+        ("ipv6", r"it listens on \[::1\]:", "let it listen on 127.0.0.1 or 0.0.0.0"),
+    ],
+)
+def test_says_why_an_own_server_is_not_ready(
+    own_failures: Mapping[str, StartFailed], name: str, reason: str, hint: str
 ) -> None:
-    reason = own_failures["trickle"].reason
-    assert reason.startswith("trickle was not ready within 3 s: no complete response: ")
-    assert reason.endswith("bytes and an unfinished head")
-
-
-def test_bug_a_huge_content_length_ended_the_run_with_a_traceback(
-    own_failures: Mapping[str, StartFailed],
-) -> None:
-    reason = own_failures["huge"].reason
-    assert reason.endswith("no complete response: 59 bytes and an unfinished body")
-
-
-def test_bug_garbage_was_reported_as_no_answer(own_failures: Mapping[str, StartFailed]) -> None:
-    failed = own_failures["garbage"]
-    assert failed.reason == (
-        "garbage was not ready within 3 s: its answer is not HTTP (status_line): "
-        "'SSH-2.0-made\\r\\n'"
-    )
-    assert (
-        failed.hint == "deadheat measures HTTP/1.1; with {cert} and {key} in the command, over TLS"
-    )
+    failed = own_failures[name]
+    assert re.search(rf"^\w+ was not ready within 3 s: .*{reason}", failed.reason)
+    assert failed.hint == hint
 
 
 class Beside(OnePort):
@@ -321,16 +321,6 @@ def test_bug_the_server_of_another_process_was_measured(world: World, tmp_path: 
     assert f"listens on port {port}, and no process" in failed.reason
     assert failed.hint is not None
     assert "--url" in failed.hint
-
-
-def test_a_server_on_another_port_or_on_ipv6_only_is_named(
-    own_failures: Mapping[str, StartFailed],
-) -> None:
-    elsewhere, ipv6 = own_failures["another port"], own_failures["ipv6"]
-    assert re.search(r"it listens on 127\.0\.0\.1:\d+, not on port ", elsewhere.reason)
-    assert elsewhere.hint == "pass it the port: {port} in the command or in env stands for it"
-    assert "it listens on [::1]:" in ipv6.reason
-    assert ipv6.hint == "let it listen on 127.0.0.1 or 0.0.0.0"
 
 
 def test_a_machine_that_hides_sockets_does_not_refuse_a_server(world: World) -> None:

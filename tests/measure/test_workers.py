@@ -1,13 +1,9 @@
 """Which processes count as workers, and which of them ended."""
 
-import contextlib
 import itertools
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from deadheat.host import ProcessSpec
 from deadheat.host.fake import FakeHost, FakeServer
@@ -80,11 +76,10 @@ def test_a_process_per_connection_is_no_worker() -> None:
 
 
 FORKS = """
-import os, signal, sys, time
+import os, signal
 def fork():
     if os.fork() == 0:
-        signal.pause() if sys.argv[1] == "stay" else time.sleep(0.05)
-        os._exit(0)
+        signal.pause()
 for _ in range(2):
     fork()
 print("ready", flush=True)
@@ -94,25 +89,10 @@ while True:
 """
 
 
-@contextlib.contextmanager
-def forking(host: LocalHost, folder: Path, how: str) -> Iterator[str]:
-    """A master that replaces each of two children when it ends."""
-    process = host.start(python(FORKS, how), log(folder))
-    eventually(lambda: "ready" in (folder / "log.txt").read_text())
-    yield process
-    host.stop(process, "SIGKILL", 0)
-
-
-@pytest.fixture
-def host() -> Iterator[LocalHost]:
-    with LocalHost() as local:
-        yield local
-
-
-def test_a_killed_worker_is_seen_though_its_master_replaces_it(
-    host: LocalHost, tmp_path: Path
-) -> None:
-    with forking(host, tmp_path, "stay") as process:
+def test_a_killed_worker_is_seen_though_its_master_replaces_it(tmp_path: Path) -> None:
+    with LocalHost() as host:
+        process = host.start(python(FORKS), log(tmp_path))
+        eventually(lambda: "ready" in (tmp_path / "log.txt").read_text())
         workers = Workers(host, process)
         workers.begin()
         assert workers.end() == 0
@@ -123,13 +103,3 @@ def test_a_killed_worker_is_seen_though_its_master_replaces_it(
         os.kill(worker[0], signal.SIGKILL)
         eventually(lambda: len(host.members(process) - members) == 1)
         assert workers.end() == 1
-
-
-def test_children_that_come_and_go_are_not_workers(host: LocalHost, tmp_path: Path) -> None:
-    with forking(host, tmp_path, "go") as process:
-        workers = Workers(host, process)
-        for _ in range(5):
-            workers.begin()
-            members = host.members(process)
-            eventually(lambda members=members: len(members & host.members(process)) == 1)  # type: ignore[misc]
-            assert workers.end() == 0
