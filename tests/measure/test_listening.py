@@ -10,13 +10,6 @@ OWN = Listener("127.0.0.1", PORT)
 ADDRESS = "only, and deadheat connects to 127.0.0.1"
 
 
-def reason(
-    own: tuple[Listener, ...] = (), others: tuple[Listener, ...] = (), complete: bool = True
-) -> str:
-    wrong = wrong_listener(Listeners(own, others, complete), PORT)
-    return wrong.reason if wrong else ""
-
-
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::", "::ffff:127.0.0.1"])
 def test_accepts_a_server_that_listens_itself(address: str) -> None:
     listeners = Listeners([Listener(address, PORT)], [], complete=True)
@@ -24,36 +17,36 @@ def test_accepts_a_server_that_listens_itself(address: str) -> None:
     assert is_known(listeners, PORT)
 
 
-def test_names_another_process_on_the_port() -> None:
-    proxy = Listener("0.0.0.0", PORT, "docker-proxy")
-    wrong = wrong_listener(Listeners([], [proxy], complete=True), PORT)
-    assert wrong is not None
-    assert "docker-proxy listens on port 8080" in wrong.reason
-    assert "--url http://127.0.0.1:PORT/" in wrong.hint
+PROXY = Listener("0.0.0.0", PORT, "docker-proxy")
+UNNAMED = Listener("127.0.0.1", PORT)
+NO_PROCESS = "no process of this machine listens"  # the rules of a firewall redirect the port
 
 
-def test_names_a_process_that_shares_the_port() -> None:
-    assert "shared port: old-server" in reason((OWN,), (Listener("0.0.0.0", PORT, "old-server"),))
-
-
-def test_names_a_port_on_which_no_process_listens() -> None:
-    """The rules of a firewall redirect it, as docker's do without docker-proxy."""
-    assert "no process of this machine listens" in reason()
-    assert "no process of this machine listens" in reason((Listener("127.0.0.1", 9090),))
-    assert "no process of this machine listens" in reason((Listener("::1", PORT),))
-
-
-def test_unknown_is_not_wrong() -> None:
-    unnamed = Listener("127.0.0.1", PORT)
-    assert not reason(complete=False)
-    assert not reason((), (Listener("127.0.0.1", PORT, "nginx"),), complete=False)
-    assert not reason((), (unnamed,))
-    assert not reason((OWN,), (unnamed,))
-    assert not is_known(Listeners([], [unnamed], complete=True), PORT)
-
-
-def test_another_address_of_the_machine_is_no_conflict() -> None:
-    assert not reason((OWN,), (Listener("10.0.0.1", PORT, "nginx"),))
+@pytest.mark.parametrize(
+    ("own", "others", "complete", "said"),
+    [
+        ([], [PROXY], True, "docker-proxy listens on port 8080"),
+        ([OWN], [PROXY], True, "shared port: docker-proxy"),
+        ([], [], True, NO_PROCESS),
+        ([Listener("127.0.0.1", 9090)], [], True, NO_PROCESS),
+        ([Listener("::1", PORT)], [], True, NO_PROCESS),
+        ([OWN], [Listener("10.0.0.1", PORT, "nginx")], True, ""),  # another address
+        ([], [], False, ""),  # what is unknown is not wrong
+        ([], [PROXY], False, ""),
+        ([], [UNNAMED], True, ""),
+        ([OWN], [UNNAMED], True, ""),
+    ],
+)
+def test_says_who_answers_instead_of_a_server(
+    own: list[Listener], others: list[Listener], complete: bool, said: str
+) -> None:
+    listeners = Listeners(own, others, complete)
+    wrong = wrong_listener(listeners, PORT)
+    assert (wrong is not None) == bool(said)
+    assert said in (wrong.reason if wrong else "")
+    assert is_known(listeners, PORT) == (OWN in own)
+    if wrong is not None:
+        assert ("--url http://127.0.0.1:PORT/" in wrong.hint) == (OWN not in own)
 
 
 @pytest.mark.parametrize(
