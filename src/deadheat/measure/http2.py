@@ -17,7 +17,7 @@ from deadheat.workload.model import Expect, Request, VerificationRequest
 
 OF_BODY = ("body_mismatch", "body_length")
 PREFLIGHT_OF = re.compile(r"^preflight of (\w+ )?\S+: ")
-TIMEOUT_S_MIN = 0.02
+TIMEOUT_S_MIN = 0.02  # of a request just before the deadline
 ASKED_S = 0.02  # of a check: each template is requested at least once
 
 
