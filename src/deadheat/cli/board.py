@@ -28,7 +28,7 @@ from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.execution import Execution, carry_out, wait_quiet_option
-from deadheat.cli.help import Command, CommandGroup, Topic, flag
+from deadheat.cli.help import Command, CommandGroup, flag
 from deadheat.cli.options import (
     FOLDER,
     Duration,
@@ -75,14 +75,12 @@ DEFAULT_PROTOCOL = "settle"
 @connections_option
 @flag(
     "--together",
-    section=Topic.MEASUREMENT,
     type=Number(1, 50),
     default=TOGETHER,
     help=f"Number of servers in a part besides the shared ones, at most.  [default: {TOGETHER}]",
 )
 @flag(
     "--protocol",
-    section=Topic.MEASUREMENT,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     metavar="NAME|FILE",
@@ -91,14 +89,12 @@ DEFAULT_PROTOCOL = "settle"
 @flag(
     "--budget",
     "budget_s",
-    section=Topic.MEASUREMENT,
     type=Duration(),
     help="Stop after this long; the same command goes on later.  [default: what the parts need]",
 )
 @margin_option
 @flag(
     "--shared",
-    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
@@ -110,7 +106,6 @@ DEFAULT_PROTOCOL = "settle"
     "-o",
     "--output",
     "folder",
-    section=Topic.OUTPUT,
     type=FOLDER,
     metavar="DIR",
     help="Folder of the edition: its runs, bundles and pages.  [default: edition in DEADHEAT_HOME]",
@@ -294,18 +289,9 @@ command.add_command(race)
 
 @command.command("write", cls=Command)
 @click.argument("runs", nargs=-1)
-@flag(
-    "-o",
-    "--output",
-    section=Topic.OUTPUT,
-    type=FOLDER,
-    metavar="DIR",
-    required=True,
-    help="Folder to write.",
-)
+@flag("-o", "--output", type=FOLDER, metavar="DIR", required=True, help="Folder to write.")
 @flag(
     "--before",
-    section=Topic.STORED_RUNS,
     multiple=True,
     metavar="RUN|DIR",
     help="An older edition to compare with: a run, a bundle or a folder of bundles; repeat it for "
@@ -313,7 +299,6 @@ command.add_command(race)
 )
 @flag(
     "--url",
-    section=Topic.SERVERS,
     metavar="URL",
     help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )

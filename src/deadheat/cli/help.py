@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any
 
 import click
@@ -19,31 +18,35 @@ EXAMPLES = "\b\nExample"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Topic(StrEnum):
-    """The sections of a help, in their order. Flags of one are in the order of declaration."""
-
-    SERVERS = "Servers"
-    LOAD = "Load"
-    MEASUREMENT = "Measurement"
-    STORED_RUNS = "Stored runs"
-    BUILDS = "Builds"
-    LIMITS = "Limits"
-    MACHINES = "Other machines"
-    OUTPUT = "Output"
-    OTHER = "Other"
+SECTIONS = {  # of a help, in their order; the flags of one are in the order of declaration
+    "Servers": """--language --setting --workers --url --command --name --cacert --insecure --path
+        --any-body --base --head --build --shared --all --like --hello --copies""",
+    "Load": """--header --method --body --expect-status --workload --transport --connections
+        --streams --tls-key --close --generator --load-threads --rate --idle-connections --slo""",
+    "Measurement": """--protocol --budget --margin --duration --repetitions --invocations
+        --duration-scale --no-request-cap --asleep --price --latency --seed --wait-quiet --strict
+        --starts --together --load --freeze --races""",
+    "Stored runs": """--more --from --list --in --before --logs --builds --runs-older-than --against
+        --import --beside --names --curl""",
+    "Builds": "--install --build-timeout --runtime --base-image --jobs",
+    "Limits": "--memory-limit --process-limit --log-limit --isolate --cpus",
+    "Other machines": """--server-host --load-host --server-address --link-wait --address
+        --ssh-user""",
+    "Output": """--output --json --verbose --format --picture --of --all-series --raw --comment
+        --junit --page""",
+    "Other": "--catalog --store --port --host --yes --help",
+}
+SECTION_OF = {name: section for section, flags in SECTIONS.items() for name in flags.split()}
 
 
 class Flag(click.Option):
-    """An option that knows its section of the help.
+    """An option of a section of the help.
 
     `bare` is its value if it is given without one; a value then follows `=`.
     """
 
-    def __init__(
-        self, *args: Any, section: Topic, bare: str | None = None, **attributes: Any
-    ) -> None:
+    def __init__(self, *args: Any, bare: str | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.section = section
         self.bare = bare
 
     def handle_parse_result(
@@ -93,9 +96,9 @@ def _unknown_names(options: Mapping[str, Any]) -> list[DeadheatError]:
     return []
 
 
-def flag(*names: str, section: Topic, **attributes: Any) -> Decorator:
-    """Declare a `Flag`; the other attributes are those of `click.option`."""
-    return click.option(*names, cls=Flag, section=section, **attributes)
+def flag(*names: str, **attributes: Any) -> Decorator:
+    """Declare a `Flag`; the attributes are those of `click.option`."""
+    return click.option(*names, cls=Flag, **attributes)
 
 
 class _ExamplesLast(click.Command):
@@ -113,20 +116,20 @@ class CommandGroup(_ExamplesLast, click.Group):
 
 
 class Command(_ExamplesLast):
-    """A command whose options are listed by `Topic`, with headings if there are many."""
+    """A command whose options are listed by `SECTIONS`, with headings if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[Topic, list[tuple[str, str]]] = {section: [] for section in Topic}
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                rows[param.section if isinstance(param, Flag) else Topic.OTHER].append(record)
+                rows[SECTION_OF[max(param.opts, key=len)]].append(record)
         listed = [row for several in rows.values() for row in several]
         width = min(max(len(flags) for flags, _ in listed), COLUMN_MAX)
         headed = rows if len(listed) > FLAT_MAX else {"Options": listed}
         for heading, several in headed.items():
             if several:
-                with formatter.section(str(heading)):
+                with formatter.section(heading):
                     aligned = [(flags.ljust(width), text) for flags, text in several]
                     formatter.write_dl(aligned, COLUMN_MAX)
 

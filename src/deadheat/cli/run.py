@@ -23,7 +23,7 @@ from deadheat.cli.choice import (
     selections_of,
 )
 from deadheat.cli.execution import Execution, execute, execution_options
-from deadheat.cli.help import Topic, WithCommand, flag, listed
+from deadheat.cli.help import WithCommand, flag, listed
 from deadheat.cli.options import (
     Levels,
     Number,
@@ -59,7 +59,6 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProt
 @setting_option
 @flag(
     "--workers",
-    section=Topic.SERVERS,
     type=Levels(),
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
@@ -67,7 +66,6 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProt
 @rate_protocol_options
 @flag(
     "--latency",
-    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Also measure latency at 50, 70 and 90 % of each server's maximum rate.",
 )
@@ -181,16 +179,10 @@ def new_plan(
 @own_servers_options
 @one_workload_option
 @transport_option
-@flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
-@flag(
-    "--repetitions",
-    section=Topic.MEASUREMENT,
-    type=Number(),
-    help="Measure each server this many times.  [default: 8]",
-)
+@flag("-c", "--connections", type=Levels(), help="Number of connections.")
+@flag("--repetitions", type=Number(), help="Measure each server this many times.  [default: 8]")
 @flag(
     "--invocations",
-    section=Topic.MEASUREMENT,
     type=Number(),
     help="Start each server anew this many times; intervals come from these.  [default: 4]",
 )
@@ -248,16 +240,10 @@ def explain_command(
 @one_transport_option
 @flag(
     "--idle-connections",
-    section=Topic.LOAD,
     type=Levels(),
     help="Numbers of idle connections after which memory is read.  [default: 1000,10000]",
 )
-@flag(
-    "--starts",
-    section=Topic.MEASUREMENT,
-    type=Number(),
-    help="Start each server this many times.  [default: 5]",
-)
+@flag("--starts", type=Number(), help="Start each server this many times.  [default: 5]")
 @seed_option
 @execution_options
 def footprint_command(

@@ -9,7 +9,7 @@ import click
 
 from deadheat import report
 from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
-from deadheat.cli.help import Topic, flag, listed
+from deadheat.cli.help import flag, listed
 from deadheat.cli.options import FILE, Number, store_option
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.home import home
@@ -79,13 +79,7 @@ def warn_of_running_runs(store: Store) -> None:
 
 @listed("export")
 @click.argument("run", required=False)
-@flag(
-    "-o",
-    "--output",
-    section=Topic.OUTPUT,
-    type=FILE,
-    help="File to write.  [default: RUN.deadheat]",
-)
+@flag("-o", "--output", type=FILE, help="File to write.  [default: RUN.deadheat]")
 @store_option
 def export_command(run: str | None, output: Path | None, store_path: Path) -> None:
     """RUN is an id, its last part or a unique beginning; the default is the last run. Anyone can
@@ -134,27 +128,16 @@ def _require_reports(foreign: Store, bundle: Path) -> None:
 
 
 @listed("clean")
-@flag(
-    "--logs",
-    section=Topic.STORED_RUNS,
-    is_flag=True,
-    help="Delete the logs of servers and load processes.",
-)
-@flag(
-    "--builds",
-    section=Topic.STORED_RUNS,
-    is_flag=True,
-    help="Delete the builds of servers and revisions.",
-)
+@flag("--logs", is_flag=True, help="Delete the logs of servers and load processes.")
+@flag("--builds", is_flag=True, help="Delete the builds of servers and revisions.")
 @flag(
     "--runs-older-than",
     "days",
-    section=Topic.STORED_RUNS,
     type=Number(0, 100_000),
     metavar="DAYS",
     help="Delete stored runs that began more than this many days ago.",
 )
-@flag("-y", "--yes", section=Topic.OTHER, is_flag=True, help="Delete without asking.")
+@flag("-y", "--yes", is_flag=True, help="Delete without asking.")
 @store_option
 def clean_command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: Path) -> None:
     """It first shows what that frees, and asks. Without an option it deletes logs and builds: the
