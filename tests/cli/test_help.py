@@ -15,7 +15,7 @@ from click.shell_completion import ShellComplete
 from deadheat import __version__
 from deadheat.cli import SUMMARIES, cli
 from deadheat.cli.help import SECTION_OF, SECTIONS, SHELLS, VARIABLE, Command, Flag
-from deadheat.cli.options import Duration
+from deadheat.cli.options import DURATION
 from deadheat.cli.workloads import import_command as import_workload
 from tests.cli.conftest import Deadheat
 
@@ -175,13 +175,13 @@ def test_no_catalog_completes_no_server(deadheat: Deadheat) -> None:
     ],
 )
 def test_duration(text: str, duration_s: float) -> None:
-    assert Duration().convert(text, None, None) == pytest.approx(duration_s)
+    assert DURATION.convert(text, None, None) == pytest.approx(duration_s)
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "0s", "30s2m", "2m2m", "2m 30s", "-5s", "5d"])
 def test_text_that_is_no_duration(text: str) -> None:
     with pytest.raises(click.BadParameter, match="expected a duration such as"):
-        Duration().convert(text, None, None)
+        DURATION.convert(text, None, None)
 
 
 @pytest.mark.parametrize("before", ["run hello --", "run -- ./mine", "regress --base main --"])

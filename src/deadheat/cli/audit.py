@@ -22,7 +22,7 @@ from deadheat.boards.checks.beside import read_names
 from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
 from deadheat.cli.help import flag, listed
-from deadheat.cli.options import FILE, Number, catalog_option, store_option
+from deadheat.cli.options import FILE, catalog_option, integer, store_option
 from deadheat.cli.stored import command_line, require_another, stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, UsageFault
@@ -68,7 +68,7 @@ BOARD_FILES = (".json", ".csv")
 )
 @flag(
     "--cpus",
-    type=Number(1, 4096),
+    type=integer(1, 4096),
     metavar="N",
     help="CPUs that a server of the board may use.  [default: what the board says]",
 )

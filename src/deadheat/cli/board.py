@@ -30,11 +30,11 @@ from deadheat.cli.endings import ExitCode
 from deadheat.cli.execution import Execution, carry_out, wait_quiet_option
 from deadheat.cli.help import Command, CommandGroup, flag
 from deadheat.cli.options import (
+    DURATION,
     FOLDER,
-    Duration,
-    Number,
     catalog_option,
     install_option,
+    integer,
     language_option,
     servers_argument,
     store_option,
@@ -75,7 +75,7 @@ DEFAULT_PROTOCOL = "settle"
 @connections_option
 @flag(
     "--together",
-    type=Number(1, 50),
+    type=integer(1, 50),
     default=TOGETHER,
     help=f"Number of servers in a part besides the shared ones, at most.  [default: {TOGETHER}]",
 )
@@ -89,7 +89,7 @@ DEFAULT_PROTOCOL = "settle"
 @flag(
     "--budget",
     "budget_s",
-    type=Duration(),
+    type=DURATION,
     help="Stop after this long; the same command goes on later.  [default: what the parts need]",
 )
 @margin_option

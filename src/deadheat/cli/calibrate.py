@@ -17,9 +17,9 @@ from deadheat.catalog import find_root
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import flag, listed
 from deadheat.cli.options import (
-    Duration,
-    Number,
+    DURATION,
     catalog_option,
+    integer,
     json_option,
     seed_option,
     store_option,
@@ -43,15 +43,19 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 
 
 @listed("calibrate")
-@flag("--copies", type=Number(3), default=8, show_default=True, help="Number of equal copies.")
+@flag("--copies", type=integer(3), default=8, show_default=True, help="Number of equal copies.")
 @flag(
     "--budget",
     "budget_s",
-    type=Duration(),
+    type=DURATION,
     help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
 )
 @flag(
-    "--races", type=Number(), default=8, show_default=True, help="Number of races; each is a run."
+    "--races",
+    type=integer(),
+    default=8,
+    show_default=True,
+    help="Number of races; each is a run.",
 )
 @seed_option
 @flag("--from", "runs", multiple=True, metavar="RUN", help=FROM)

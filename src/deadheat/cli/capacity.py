@@ -17,8 +17,8 @@ from deadheat.cli.choice import (
 )
 from deadheat.cli.help import WithCommand, flag, listed
 from deadheat.cli.options import (
-    Duration,
-    Levels,
+    DURATION,
+    LEVELS,
     catalog_option,
     json_option,
     servers_argument,
@@ -64,10 +64,10 @@ from deadheat.store.listing import run_argument
     metavar="QUANTILE=TIME",
     help="Latency objective: this quantile of the response time is at most this.",
 )
-@flag("-c", "--connections", type=Levels(), help="Number of connections.")
+@flag("-c", "--connections", type=LEVELS, help="Number of connections.")
 @streams_option
 @tls_key_option
-@flag("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
+@flag("-d", "--duration", "duration_s", type=DURATION, help="Duration of one trial.")
 @limit_options
 @runtime_options
 @host_options

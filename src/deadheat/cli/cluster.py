@@ -19,11 +19,11 @@ from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Command, CommandGroup, flag
 from deadheat.cli.options import (
+    DURATION,
     FOLDER,
-    Duration,
-    Number,
     catalog_option,
     complete_servers,
+    integer,
     json_option,
 )
 from deadheat.cli.progress_view import progress_view
@@ -68,7 +68,7 @@ def command() -> None:
 )
 @flag(
     "--together",
-    type=Number(1, 50),
+    type=integer(1, 50),
     default=6,
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
@@ -82,11 +82,11 @@ def command() -> None:
 @connections_option
 @flag(
     "--budget",
-    type=Duration(),
+    type=DURATION,
     help="Stop each run after this long, even if undecided.  [default: 5m in settle]",
 )
 @margin_option
-@flag("--load-threads", type=Number(), help="Number of CPUs for the load generator.")
+@flag("--load-threads", type=integer(), help="Number of CPUs for the load generator.")
 @flag("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the bundles of all runs.")
 @catalog_option
 @json_option

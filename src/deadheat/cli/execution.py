@@ -23,8 +23,8 @@ from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Decorator, flag
 from deadheat.cli.options import (
+    DURATION,
     FILE,
-    Duration,
     catalog_option,
     install_option,
     json_option,
@@ -99,7 +99,7 @@ def wait_quiet_option(begin: str) -> Decorator:
     return flag(
         "--wait-quiet",
         "wait_quiet_s",
-        type=Duration(),
+        type=DURATION,
         bare="10m",
         metavar="[=DURATION]",
         help=f"{begin} until the machine is quiet, for 10 minutes or this long at most.",
@@ -109,7 +109,7 @@ def wait_quiet_option(begin: str) -> Decorator:
 _LINK_WAIT = flag(
     "--link-wait",
     "link_wait_s",
-    type=Duration(),
+    type=DURATION,
     default="10m",
     show_default=True,
     help="Time to wait for a lost connection to another host.",

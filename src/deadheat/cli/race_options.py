@@ -1,6 +1,7 @@
 """Flags of the commands that measure. A group of them becomes one value of the command."""
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,21 @@ from deadheat.catalog import find_root
 from deadheat.catalog.manifest import TRANSPORTS
 from deadheat.cli.help import Decorator, faults_in, flag, require_no_faults
 from deadheat.cli.options import (
-    Duration,
-    Levels,
-    Number,
-    Percentage,
-    Rates,
-    Size,
-    Transports,
+    DURATION,
+    LEVELS,
+    PERCENTAGE,
+    SIZE,
+    TRANSPORT_LIST,
+    Parsed,
     base_image_option,
+    integer,
 )
 from deadheat.errors import DeadheatError, joined
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.hosts import HERE, Hosts
 from deadheat.protocol import Protocol, RateProtocol, amend, load_protocol
+from deadheat.protocol.model import SHARE_TEXT
 from deadheat.strict import JsonObject
 from deadheat.workload import HELLO, load_workload
 
@@ -62,6 +64,21 @@ def grouped(name: str, value: Callable[[Options], Any], *flags: Decorator) -> De
     return decorate
 
 
+def _rates(text: str) -> tuple[float | str, ...]:
+    rates: list[float | str] = []
+    for part in (part.strip() for part in text.split(",")):
+        if re.fullmatch(SHARE_TEXT, part):
+            rates.append(part)
+        elif re.fullmatch(r"\d{1,9}(\.\d{1,6})?", part) and float(part) > 0:
+            rates.append(float(part))
+        else:
+            expected = "requests/s or shares below 100%, such as 1000,10000 or 10%"
+            raise ValueError(f"{part!r}: expected {expected}")
+    return tuple(dict.fromkeys(rates))
+
+
+# 1000,10000 -> (1000.0, 10000.0); `10%` stays: it is a share of a rate to be measured
+RATES = Parsed("rates", _rates)
 workload_option = flag(
     "--workload",
     metavar="NAME|FILE",
@@ -76,7 +93,7 @@ one_workload_option = flag(
 transport_option = flag(
     "--transport",
     "transports",
-    type=Transports(),
+    type=TRANSPORT_LIST,
     help="How to reach the servers: http, https, h2 or h2c, or several as http,https,h2.  "
     "[default: http]",
 )
@@ -88,7 +105,7 @@ one_transport_option = flag(
 )
 streams_option = flag(
     "--streams",
-    type=Number(),
+    type=integer(),
     help="Number of concurrent requests on each HTTP/2 connection.  [default: 1]",
 )
 tls_key_option = flag(
@@ -101,12 +118,12 @@ tls_key_option = flag(
 connections_option = flag(
     "-c",
     "--connections",
-    type=Levels(),
+    type=LEVELS,
     help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
 )
 margin_option = flag(
     "--margin",
-    type=Percentage(),
+    type=PERCENTAGE,
     help="Difference that does not matter: servers within it are equivalent.  "
     "[default: 3% in settle]",
 )
@@ -194,7 +211,7 @@ _PROTOCOL = (
     ),
     flag(
         "--load-threads",
-        type=Number(),
+        type=integer(),
         help="Number of CPUs for the load generator.  [default: 1 in settle]",
     ),
     flag(
@@ -207,7 +224,7 @@ _PROTOCOL = (
     flag(
         "--budget",
         "budget_s",
-        type=Duration(),
+        type=DURATION,
         help="Stop after this long, even if undecided.  [default: 5m in settle]",
     ),
     margin_option,
@@ -215,18 +232,18 @@ _PROTOCOL = (
         "-d",
         "--duration",
         "duration_s",
-        type=Duration(),
+        type=DURATION,
         help="Duration of one slice, or of one trial in a protocol without slices.",
     ),
     flag(
         "--repetitions",
-        type=Number(),
+        type=integer(),
         help="Measure each server this many times in all, however long it takes, instead of "
         "until the order is settled.",
     ),
     flag(
         "--invocations",
-        type=Number(),
+        type=integer(),
         help="Number of fresh starts of each server, over which its measurements are spread.  "
         "[default: 4 in settle]",
     ),
@@ -263,7 +280,7 @@ rate_protocol_options = grouped(
     flag(
         "--rate",
         "rates",
-        type=Rates(),
+        type=RATES,
         metavar="LIST",
         help="Offer each server the same requests/s, e.g. 1000,10000, or a share of the slowest "
         "server's maximum, e.g. 10%; rank by CPU time and response time.",
@@ -289,18 +306,18 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
     flags = [
         flag(
             "--memory-limit",
-            type=Size(),
+            type=SIZE,
             help=f"Memory for {limited}; one that uses more is ended.  "
             f"[default: {numbers.percent(MEMORY_SHARE_MAX, 0)} of the machine's]",
         ),
         flag(
             "--process-limit",
-            type=Number(),
+            type=integer(),
             help=f"Number of processes for {limited}.  [default: {PROCESSES_MAX}]",
         ),
         flag(
             "--log-limit",
-            type=Size(),
+            type=SIZE,
             help="Size of each log; the middle of a longer one is dropped.  "
             f"[default: {LOG_BYTES_MAX >> 20}M]",
         ),
@@ -309,7 +326,7 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
         flags.append(
             flag(
                 "--build-timeout",
-                type=Duration(),
+                type=DURATION,
                 help=f"Time limit of each build step.  [default: {build_timeout}]",
             )
         )

@@ -10,7 +10,7 @@ from deadheat.campaign.resume import NEW_RUN, load_unfinished
 from deadheat.catalog import Catalog, find_root, load_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import Command, flag, listed
-from deadheat.cli.options import Duration
+from deadheat.cli.options import DURATION
 from deadheat.cli.run import run_command
 from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
@@ -42,7 +42,7 @@ class _Resume(Command):
 @flag(
     "--more",
     "more_s",
-    type=Duration(),
+    type=DURATION,
     help="Give a run that has spent its budget this much more time.",
 )
 @execution_options

@@ -25,9 +25,9 @@ from deadheat.cli.choice import (
 from deadheat.cli.execution import Execution, execute, execution_options
 from deadheat.cli.help import WithCommand, flag, listed
 from deadheat.cli.options import (
-    Levels,
-    Number,
+    LEVELS,
     catalog_option,
+    integer,
     json_option,
     language_option,
     seed_option,
@@ -59,7 +59,7 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProt
 @setting_option
 @flag(
     "--workers",
-    type=Levels(),
+    type=LEVELS,
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
 @own_servers_options
@@ -179,11 +179,11 @@ def new_plan(
 @own_servers_options
 @one_workload_option
 @transport_option
-@flag("-c", "--connections", type=Levels(), help="Number of connections.")
-@flag("--repetitions", type=Number(), help="Measure each server this many times.  [default: 8]")
+@flag("-c", "--connections", type=LEVELS, help="Number of connections.")
+@flag("--repetitions", type=integer(), help="Measure each server this many times.  [default: 8]")
 @flag(
     "--invocations",
-    type=Number(),
+    type=integer(),
     help="Start each server anew this many times; intervals come from these.  [default: 4]",
 )
 @seed_option
@@ -240,10 +240,10 @@ def explain_command(
 @one_transport_option
 @flag(
     "--idle-connections",
-    type=Levels(),
+    type=LEVELS,
     help="Numbers of idle connections after which memory is read.  [default: 1000,10000]",
 )
-@flag("--starts", type=Number(), help="Start each server this many times.  [default: 5]")
+@flag("--starts", type=integer(), help="Start each server this many times.  [default: 5]")
 @seed_option
 @execution_options
 def footprint_command(

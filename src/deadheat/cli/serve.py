@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import flag, listed
-from deadheat.cli.options import Number, store_option
+from deadheat.cli.options import integer, store_option
 from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
@@ -27,7 +27,13 @@ NICE = 19  # a measurement on this machine has precedence
 
 
 @listed("serve")
-@flag("--port", type=Number(1, 65535), default=8008, show_default=True, help="Port to listen on.")
+@flag(
+    "--port",
+    type=integer(1, 65535),
+    default=8008,
+    show_default=True,
+    help="Port to listen on.",
+)
 @flag(
     "--host",
     default="127.0.0.1",

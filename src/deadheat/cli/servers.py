@@ -24,11 +24,11 @@ from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import flag, listed
 from deadheat.cli.options import (
-    Number,
     base_image_option,
     catalog_option,
     complete_servers,
     install_option,
+    integer,
     json_option,
     language_option,
     servers_argument,
@@ -52,7 +52,7 @@ from deadheat.output import echo, echo_json
 @flag(
     "-j",
     "--jobs",
-    type=Number(),
+    type=integer(),
     help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
 @limit_options

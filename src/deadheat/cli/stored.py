@@ -10,7 +10,7 @@ import click
 from deadheat import report
 from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
 from deadheat.cli.help import flag, listed
-from deadheat.cli.options import FILE, Number, store_option
+from deadheat.cli.options import FILE, integer, store_option
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.home import home
 from deadheat.numbers import MIB, count
@@ -133,7 +133,7 @@ def _require_reports(foreign: Store, bundle: Path) -> None:
 @flag(
     "--runs-older-than",
     "days",
-    type=Number(0, 100_000),
+    type=integer(0, 100_000),
     metavar="DAYS",
     help="Delete stored runs that began more than this many days ago.",
 )

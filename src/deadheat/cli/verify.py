@@ -24,7 +24,7 @@ from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import WithCommand, flag, listed
 from deadheat.cli.options import (
     FILE,
-    Levels,
+    LEVELS,
     catalog_option,
     json_option,
     language_option,
@@ -75,7 +75,7 @@ ALL_LEVELS = (10, 100, 1000)
 @flag(
     "--load",
     "levels",
-    type=Levels(),
+    type=LEVELS,
     help="Open this many connections and count those that are served, e.g. 10,100,1000.",
 )
 @flag(
