@@ -1,6 +1,7 @@
 """`deadheat run --protocol REPLAY`, `plan` of it, and `deadheat audit`, on real servers."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_plan_of_a_replay_lists_every_trial_and_the_missing_rows(
     plan = json.loads(deadheat("plan", "--protocol", "paper", "--json").out)
     assert [trial["repetition"] for trial in plan["trials"]] == [1, 2] * 3
     assert list(plan["missing"]) == ["Goodbye"]
+
+
+def test_bug_a_plan_of_a_replay_left_out_the_own_server(deadheat: Deadheat) -> None:
+    own = ("--name", "mine", "--", sys.executable, "{port}")
+    plan = json.loads(deadheat("plan", "hello", "--protocol", "paper", "--json", *own).out)
+    raced = dict.fromkeys(trial["contender"] for trial in plan["trials"])
+    assert [*raced] == ["null-server", "hello", "mine"], "as a run of it"
 
 
 def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from deadheat.catalog.toml_lines import FileFault
 from deadheat.cli.list import rows_of
 from deadheat.errors import DeadheatError, UsageFault, joined
 from deadheat.output import echo
-from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
+from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.protocol.figures import shipped_figures
 from deadheat.workload import parts_of
 
@@ -181,11 +181,3 @@ def replay_lineup(
     for stray in lineup.strays:
         echo(f"left out: {stray}", fg="yellow", err=True)
     return lineup
-
-
-def no_race(protocol: SearchProtocol) -> DeadheatError:
-    """The error of a run or plan by a search."""
-    return DeadheatError(
-        f"--protocol {protocol.name}: it searches for a rate, and compares no servers",
-        "deadheat capacity SERVERS searches; for a race, use another protocol",
-    )

@@ -15,7 +15,6 @@ from deadheat.cli.choice import (
     OWN_ALONE,
     answering,
     at_settings,
-    no_race,
     open_catalog,
     ready_here,
     refuse_start,
@@ -44,7 +43,7 @@ from deadheat.cli.race_options import (
     workload_values,
 )
 from deadheat.cli.stored import command_line
-from deadheat.errors import UsageFault
+from deadheat.errors import DeadheatError, UsageFault
 from deadheat.measure.contender import compiler_of
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.own_servers import OwnServers
@@ -120,9 +119,9 @@ class Choice:
     """The servers of the catalog that the command line names."""
 
     patterns: tuple[str, ...]
-    languages: tuple[str, ...]
-    setting: str
-    workers: tuple[int | None, ...]  # None: as the setting says
+    languages: tuple[str, ...] = ()
+    setting: str = "default"
+    workers: tuple[int | None, ...] = (None,)  # None: as the setting says
     only_ready: bool = False  # where no names are given
 
     def __bool__(self) -> bool:
@@ -143,11 +142,14 @@ def new_plan(
     choice: Choice,
     own: OwnServers,
     seed: int,
-    latency_s: float | None,
+    latency_s: float | None = None,
 ) -> Plan:
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
     if isinstance(protocol, SearchProtocol):
-        raise no_race(protocol)
+        raise DeadheatError(
+            f"--protocol {protocol.name}: it searches for a rate, and compares no servers",
+            "deadheat capacity SERVERS searches; for a race, use another protocol",
+        )
     own, asked = own.with_workload(protocol, alone=not choice)
     lineup = replay_lineup(asked, catalog, choice.patterns, choice.languages)
     if lineup is not None:
@@ -226,8 +228,7 @@ def explain_command(
     protocol = amend(load_as(catalog.root, "explain", SliceProtocol), changes, stopping)
     if protocol.levels_each > 1:
         raise UsageFault("explain takes one workload at one level", "explain once for each")
-    choice = Choice(servers, (), setting, (None,))
-    plan = new_plan(protocol, catalog, choice, own, seed, None)
+    plan = new_plan(protocol, catalog, Choice(servers, setting=setting), own, seed)
     sys.exit(execute(replace(plan, explain=True), execution, catalog))
 
 
@@ -271,7 +272,7 @@ def footprint_command(
     """
     execution.require_sense()
     catalog = open_catalog(execution.catalog)
-    choice = Choice(servers, languages, setting, (None,))
+    choice = Choice(servers, languages, setting)
     if not choice and not own:
         raise UsageFault("no server to measure", "name some: deadheat footprint go-gin")
     changes = {
@@ -281,7 +282,7 @@ def footprint_command(
     }
     named = load_as(catalog.root, "footprint", AloneProtocol)
     protocol = amend(named, changes, {"repetitions": starts})
-    plan = new_plan(protocol, catalog, choice, own, seed, None)
+    plan = new_plan(protocol, catalog, choice, own, seed)
     sys.exit(execute(plan, execution, catalog))
 
 
@@ -312,38 +313,23 @@ def plan_command(
       deadheat plan go-gin -- ./my-server --port {port}
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
-    servers_catalog = open_catalog(catalog)
-    own, protocol = own.with_workload(protocol, alone=not (servers or languages))
-    if isinstance(protocol, SearchProtocol):
-        raise no_race(protocol)
-    lineup = replay_lineup(protocol, servers_catalog, servers, languages)
-    lacking: list[str] = []
-    chosen: list[Selection] = []
-    if lineup is not None:
-        names = [chosen.name for chosen in lineup.selections]
+    choice = Choice(servers, languages, only_ready=hosts.server is None)  # as in a run
+    plan = new_plan(protocol, open_catalog(catalog), choice, own, 0)
+    names = [*(each.name for each in plan.selections), *(each.name for each in plan.extra)]
+    forecast: Outline | Estimate
+    if isinstance(plan.protocol, AloneProtocol):
+        fitted = fit_here(on_hosts(plan.protocol, beside=not hosts), hosts)
+        protocol = fitted.protocol
+        forecast = outline(protocol, names, plan.labels, plan.missing, fitted.remarks)
     else:
-        is_chosen = servers or languages or not own
-        if is_chosen:
-            ready_only = hosts.server is None  # as in a run
-            choice = Choice(servers, languages, "default", (None,), ready_only)
-            chosen = answering(choice.selections(servers_catalog), protocol)
-        names = [each.name for each in chosen]
-        names += [each.name for each in own.contenders(names, protocol)]
+        protocol = within_budget(plan.protocol, len(names))
         lacking = [
             name
             for name in protocol.requested
-            for each in chosen
+            for each in plan.selections
             if name not in each.server.manifest.answered
         ]
-    forecast: Outline | Estimate
-    if isinstance(protocol, AloneProtocol):
-        labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
-        fitted = fit_here(on_hosts(protocol, beside=not hosts), hosts)
-        protocol = fitted.protocol
-        forecast = outline(protocol, names, labels, missing, fitted.remarks)
-    else:
-        protocol = within_budget(protocol, len(names))
-        compilers = {each.name: compiler_of(each) for each in chosen}
+        compilers = {each.name: compiler_of(each) for each in plan.selections}
         forecast = estimate(protocol, names, lacking, compilers)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
