@@ -1,9 +1,7 @@
 """`deadheat audit`: a stored replay beside published figures, or the files of a live board."""
 
 import shlex
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -23,16 +21,13 @@ from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
 from deadheat.cli.help import flag, listed
 from deadheat.cli.options import FILE, catalog_option, integer, store_option
-from deadheat.cli.stored import command_line, require_another, stored, write_output
-from deadheat.console import fit
+from deadheat.cli.stored import command_line, read_from, require_another, show, stored
 from deadheat.errors import DeadheatError, UsageFault
-from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.model.load import load_view
-from deadheat.report.model.runs import find_run, reading
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
-from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import latest_run_of
 
 BOARD_FILES = (".json", ".csv")
@@ -118,7 +113,7 @@ def command(
             raise click.UsageError("--against and --import are for a replay, not for FILE")
         readings = _board_readings(paths, beside, bundle, names, cpus, store_path)
         text = boards_page.write(readings, format_, [shlex.join(command_line())])
-        _show(text, format_, output, store_path)
+        show(text, format_ != "text", output, store_path)
         return
     if beside or names or cpus or format_ not in TEXT_FORMATS:
         raise click.UsageError("--beside, --names, --cpus and --format html need FILE")
@@ -142,14 +137,8 @@ def command(
             replay = _replay_of(store, root, name, run)
         other = load_replay(store, find_run(store, against)) if against else None
         page = _page(store, replay, table, other, root)
-    _show(write(page, format_, [shlex.join(command_line())]), format_, output, store_path)
-
-
-def _show(text: str, format_: str, output: Path | None, source: Path) -> None:
-    if output is not None:
-        write_output(output, text, source)
-        return
-    echo_rendered(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode())
+    text = write(page, format_, [shlex.join(command_line())])
+    show(text, format_ != "text", output, store_path)
 
 
 def _is_file(word: str) -> bool:
@@ -176,8 +165,7 @@ def _board_readings(
         if names is not None:
             raise click.UsageError("--names needs --beside RUN")
         return audit_boards(boards, options=options)
-    faults = reading(bundle) if bundle else nullcontext()
-    with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
+    with read_from(bundle, store_path) as store:
         run = None if bundle else beside
         own = own_run(load_view(store, find_run(store, run, bundle is not None)))
     listed_names = read_names(names) if names is not None else None

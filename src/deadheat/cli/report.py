@@ -2,9 +2,8 @@
 
 import gc
 import shlex
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,18 +12,15 @@ from deadheat import report
 from deadheat.audit.audit import with_defects
 from deadheat.cli.help import flag, listed
 from deadheat.cli.options import FILE, json_option, store_option, verbose_option
-from deadheat.cli.stored import stored, write_output
-from deadheat.console import fit
-from deadheat.errors import DeadheatError
+from deadheat.cli.stored import read_from, show, stored
 from deadheat.foreign_text import one_line
-from deadheat.output import echo, echo_json, echo_rendered
+from deadheat.output import echo, echo_json
 from deadheat.report.findings.comparison import pairs_json, two_contenders, two_runs
 from deadheat.report.model.evidence import raw_text
-from deadheat.report.model.runs import find_run, lines, list_runs, reading
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
-from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import contender_names, run_argument
 
 PICTURE_FORMATS = ("svg", "png")
@@ -119,8 +115,7 @@ def report_command(
         raise click.UsageError(f"--of {names[0]}: add --picture card, badge or flame")
     if len(names) > 2:
         raise click.UsageError(f"--of: expected at most two contenders, got {len(names)}")
-    faults = reading(bundle) if bundle else nullcontext()
-    with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
+    with read_from(bundle, store_path) as store:
         option = f" {_source('', bundle, store_path)}" if bundle else None
         run_id = "" if listing else find_run(store, run, bundle is not None, option)
         content = (
@@ -138,11 +133,7 @@ def report_command(
                 raw,
             )
         )
-    if output is None:
-        _print(content, as_utf8=not listing and format_ != "terminal")
-        return
-    plain = content if isinstance(content, bytes) else click.unstyle(content)
-    write_output(output, plain, bundle or store_path)
+    show(content, not listing and format_ != "terminal", output, bundle or store_path)
 
 
 def _source(run_id: str, bundle: Path | None, store_path: Path) -> str:
@@ -202,15 +193,6 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _print(content: str | bytes, as_utf8: bool) -> None:
-    """Print text in the encoding of the output, or `as_utf8`: for a file or a pipe."""
-    if isinstance(content, bytes) and sys.stdout.isatty():
-        raise DeadheatError("--format png: a terminal cannot show a picture", "add -o FILE")
-    if isinstance(content, str):
-        content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
-    echo_rendered(content)
 
 
 @listed("compare")

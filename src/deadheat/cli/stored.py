@@ -3,6 +3,8 @@
 import datetime
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,10 +13,11 @@ from deadheat import report
 from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
 from deadheat.cli.help import flag, listed
 from deadheat.cli.options import FILE, integer, store_option
+from deadheat.console import fit
 from deadheat.errors import DeadheatError, StoreError
 from deadheat.home import home
 from deadheat.numbers import MIB, count
-from deadheat.output import echo
+from deadheat.output import echo, echo_rendered
 from deadheat.report.model.kept import kept_path
 from deadheat.report.model.runs import find_run, reading
 from deadheat.store import Store
@@ -48,16 +51,37 @@ def stored(path: Path, hint: str = MEASURE) -> Store:
     return Store(path, read_only=True)
 
 
-def write_output(path: Path, written: str | bytes, source: Path) -> None:
-    """Write the file of --output, text as UTF-8.
+@contextmanager
+def read_from(bundle: Path | None, store_path: Path) -> Iterator[Store]:
+    """The bundle if there is one, else the store. `StoreError` names a bundle with other faults."""
+    if bundle is None:
+        with stored(store_path) as store:
+            yield store
+        return
+    with open_bundle(bundle) as store, reading(bundle):
+        yield store
 
-    Raises `DeadheatError` if the file cannot be written, or is `source`.
+
+def show(content: str | bytes, as_utf8: bool, output: Path | None, source: Path) -> None:
+    """Write a report to the file of --output, or print it in the encoding of the output.
+
+    `as_utf8`: it is printed for a file or a pipe. Raises `DeadheatError` if the file cannot be
+    written, or is `source`.
     """
-    require_another(path, source)
-    try:
-        path.write_bytes(written.encode() if isinstance(written, str) else written)
-    except OSError as error:
-        raise DeadheatError(f"--output {path}: {error.strerror}", "choose another file") from error
+    if output is not None:
+        require_another(output, source)
+        plain = content if isinstance(content, bytes) else click.unstyle(content).encode()
+        try:
+            output.write_bytes(plain)
+        except OSError as error:
+            cause = f"--output {output}: {error.strerror}"
+            raise DeadheatError(cause, "choose another file") from error
+        return
+    if isinstance(content, bytes) and sys.stdout.isatty():
+        raise DeadheatError("--format png: a terminal cannot show a picture", "add -o FILE")
+    if isinstance(content, str):
+        content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
+    echo_rendered(content)
 
 
 def require_another(output: Path, source: Path, flag: str = "--output") -> None:
