@@ -3,7 +3,6 @@ workloads as static pages.
 """
 
 import functools
-import json
 import shlex
 import subprocess
 import sys
@@ -14,16 +13,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+from pydantic import TypeAdapter
 
 from deadheat import numbers
 from deadheat.build.image import bootstrap_lines
-from deadheat.build.leftovers import alone_with, in_use, make_room
-from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
-from deadheat.build.runtime import NATIVE, ServerRuntime, builder_on
+from deadheat.build.leftovers import alone_with, make_room
+from deadheat.build.prepare import Candidate
 from deadheat.campaign.campaign import rest_of_run
 from deadheat.catalog import Catalog, Server, find_root, load_catalog
 from deadheat.catalog.manifest import HTTP
-from deadheat.catalog.toolchain import install_missing
 from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
@@ -39,7 +37,6 @@ from deadheat.cli.options import (
     servers_argument,
     store_option,
 )
-from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
     connections_option,
     limit_options,
@@ -47,14 +44,13 @@ from deadheat.cli.race_options import (
     workload_option,
     workload_values,
 )
+from deadheat.cli.servers import build_here
 from deadheat.cli.stored import command_line, stored
-from deadheat.edition.parts import BoardState, Racer, Spread
+from deadheat.edition.parts import BoardState, Racer
 from deadheat.edition.sitting import BUNDLES, PAGES, STORE, TOGETHER, Sitting, brief
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.home import home
 from deadheat.host import Limits
-from deadheat.host.local import LocalHost
-from deadheat.measure.hosts import Hosts
 from deadheat.output import echo, echo_json
 from deadheat.protocol import SliceProtocol, amend, load_as
 from deadheat.report.model.runs import find_run, list_runs, reading
@@ -147,7 +143,8 @@ def race(
     common = chosen_servers(opened, shared) if shared else []
     every = [*chosen_servers(opened, servers, languages), *common]
     chosen = list({server.name: server for server in every}.values())
-    names = workload or ",".join(_all_workloads(chosen))
+    every_workload = (name for server in chosen for name in server.manifest.workloads)
+    names = workload or ",".join(dict.fromkeys(every_workload))
     rules = amend(
         load_as(opened.root, protocol, SliceProtocol),
         {"connections": connections, "workloads": workload_values(opened.root, names)},
@@ -161,18 +158,7 @@ def race(
     folder = folder or home() / "edition"
     make_room(folder / BUNDLES, home())
     execution = Execution(
-        install=False,
-        wait_quiet_s=wait_quiet_s,
-        limits=limits,
-        isolate=False,
-        runtime=ServerRuntime(NATIVE, None),
-        hosts=Hosts(),
-        link_wait_s=0.0,
-        output=None,
-        as_json=False,
-        verbose=False,
-        catalog=catalog,
-        store_path=folder / STORE,
+        wait_quiet_s=wait_quiet_s, limits=limits, catalog=catalog, store_path=folder / STORE
     )
     with alone_with(folder / BUNDLES, f"the edition {folder}"):  # a store locks its own folder
         built = _built(chosen, install, limits)
@@ -210,12 +196,7 @@ def _write_apart(folder: Path) -> BoardState | None:
     if done.returncode != 0:
         *_, last = done.stderr.splitlines() or ["no reason given"]
         raise DeadheatError(f"the board of {folder} could not be written: {last}")
-    values = json.loads(done.stdout)
-    if values is None:
-        return None
-    pairs = tuple(tuple(pair) for pair in values["open_pairs"])
-    unranked = tuple(tuple(cell) for cell in values["unranked"])
-    return BoardState(values["separates"], pairs, unranked, Spread(**values["spread"]))
+    return TypeAdapter(BoardState | None).validate_json(done.stdout)
 
 
 def _write(folder: Path, command: Sequence[str]) -> BoardState | None:
@@ -228,10 +209,6 @@ def _write(folder: Path, command: Sequence[str]) -> BoardState | None:
     except DeadheatError:
         return None
     return state_of(written, board.parts[NEWEST])
-
-
-def _all_workloads(servers: Sequence[Server]) -> list[str]:
-    return list(dict.fromkeys(each for server in servers for each in server.manifest.workloads))
 
 
 def _racers(built: Sequence[Candidate], rules: SliceProtocol) -> dict[str, Racer]:
@@ -256,14 +233,7 @@ def _require_shared(names: Sequence[str], racers: Collection[str]) -> None:
 
 def _built(servers: Sequence[Server], install: bool, limits: Limits) -> list[Candidate]:
     """Those that work here; each of the others costs one line."""
-    logs = home() / "logs"
-    make_room(logs)
-    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
-        if install:
-            install_missing(host, servers)
-        candidates = build_ahead(
-            servers, host, builder_on(host, limits), brief(listen), jobs_that_fit(host)
-        )
+    candidates = build_here(servers, install, limits, heard_as=brief)
     built = [each for each in candidates if each.built is not None]
     if not built:
         raise DeadheatError(

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -58,20 +58,20 @@ from deadheat.store.listing import run_argument
 BETWEEN_TRIES_S = 2.0  # to reach a host whose link was lost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """Where and how plans are executed, and what is shown: a resumed run may change all of it."""
 
-    install: bool
-    wait_quiet_s: float | None
+    install: bool = False
+    wait_quiet_s: float | None = None
     limits: Limits
-    isolate: bool
-    runtime: ServerRuntime
-    hosts: Hosts
-    link_wait_s: float
-    output: Path | None
-    as_json: bool
-    verbose: bool
+    isolate: bool = False
+    runtime: ServerRuntime = field(default_factory=ServerRuntime)
+    hosts: Hosts = field(default_factory=Hosts)
+    link_wait_s: float = 0.0
+    output: Path | None = None
+    as_json: bool = False
+    verbose: bool = False
     catalog: str | None
     store_path: Path
 
@@ -91,7 +91,7 @@ class Execution:
 
 
 def _execution(options: Options) -> Execution:
-    return Execution(**{field.name: options.pop(field.name) for field in fields(Execution)})
+    return Execution(**{each.name: options.pop(each.name) for each in fields(Execution)})
 
 
 def wait_quiet_option(begin: str) -> Decorator:

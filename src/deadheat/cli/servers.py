@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from deadheat.build.image import BASE_IMAGE, containerfile
 from deadheat.build.leftovers import in_use, make_room
-from deadheat.build.prepare import build_ahead, jobs_that_fit
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.build.runtime import builder_on
 from deadheat.catalog import Server, choose, selection
 from deadheat.catalog.catalog import distrust
@@ -37,6 +37,7 @@ from deadheat.cli.options import (
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import limit_options
 from deadheat.errors import DeadheatError, UsageFault
+from deadheat.events import Listener
 from deadheat.foreign_text import escaped
 from deadheat.home import home
 from deadheat.host import Limits
@@ -74,14 +75,7 @@ def build_command(
       deadheat build --language rust --install
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    logs = home() / "logs"
-    make_room(logs)
-    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
-        if install:
-            install_missing(host, chosen)
-        candidates = build_ahead(
-            chosen, host, builder_on(host, limits), listen, jobs or jobs_that_fit(host)
-        )
+    candidates = build_here(chosen, install, limits, jobs)
     for candidate in candidates:
         name = candidate.selection.name
         if candidate.built is not None:
@@ -91,6 +85,23 @@ def build_command(
     failures = sum(candidate.fault is not None for candidate in candidates)
     echo(f"{len(candidates) - failures} built, {failures} failed")
     sys.exit(ExitCode.FAILED if failures else ExitCode.OK)
+
+
+def build_here(
+    servers: Sequence[Server],
+    install: bool,
+    limits: Limits,
+    jobs: int | None = None,
+    heard_as: Callable[[Listener], Listener] = lambda listen: listen,
+) -> list[Candidate]:
+    """Build on this machine; `heard_as` changes what the progress view hears."""
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
+        if install:
+            install_missing(host, servers)
+        at_once = jobs or jobs_that_fit(host)
+        return build_ahead(servers, host, builder_on(host, limits), heard_as(listen), at_once)
 
 
 @listed("new")
