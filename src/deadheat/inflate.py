@@ -38,11 +38,14 @@ def parse(text: str | bytes) -> Any:
 
 
 def require_bounded(text: str | bytes) -> int:
-    """Raises `ValueError` for JSON that takes too much memory. Returns how many brackets open."""
+    """Raises `ValueError` for JSON that takes too much memory. Returns how many brackets open.
+
+    Each value but the first follows one of them, or a comma.
+    """
     if len(text) > TEXT_BYTES_MAX:
         raise ValueError(f"it has more than {TEXT_BYTES_MAX:,} characters")
-    openers = _openers(text)
-    if len(text) > VALUES_MAX and openers + _commas(text) > VALUES_MAX:
+    openers = _count(text, "[{")
+    if len(text) > VALUES_MAX and openers + _count(text, ",") > VALUES_MAX:
         raise ValueError(f"it has more than {VALUES_MAX:,} values")
     return openers
 
@@ -59,15 +62,10 @@ def _parsed(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def _openers(text: str | bytes) -> int:
-    """Brackets that open. Each value but the first follows one of them, or a comma."""
+def _count(text: str | bytes, signs: str) -> int:
     if isinstance(text, bytes):
-        return text.count(b"[") + text.count(b"{")
-    return text.count("[") + text.count("{")
-
-
-def _commas(text: str | bytes) -> int:
-    return text.count(b",") if isinstance(text, bytes) else text.count(",")
+        return sum(text.count(sign.encode()) for sign in signs)
+    return sum(map(text.count, signs))
 
 
 def _require_flat(value: Any, openers: int) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from deadheat.cli.list import _grouped
@@ -129,8 +130,8 @@ def test_no_line_is_wider_than_the_terminal(
     deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setattr("deadheat.cli.list._is_terminal", lambda: True)
-    out = deadheat("list").out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    out = click.unstyle(deadheat("list").out)
     assert max(map(len, out.splitlines())) <= width
     assert "python3 is not installed" in " ".join(out.split())
 
@@ -141,8 +142,8 @@ def test_a_short_state_stays_in_its_row(
     """`ready` was on a separate line at 80 columns, although it fit on the first one."""
     longest = max(map(len, deadheat("list", "hello").out.splitlines()[:2]))
     monkeypatch.setenv("COLUMNS", str(longest))
-    monkeypatch.setattr("deadheat.cli.list._is_terminal", lambda: True)
-    header, row, *_ = deadheat("list", "hello").out.splitlines()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    header, row, *_ = click.unstyle(deadheat("list", "hello").out).splitlines()
     assert (header.split()[-1], row.split()[-1]) == ("here", "ready")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
 from deadheat.cli import SUMMARIES
 from deadheat.errors import DeadheatError, UsageFault, joined
@@ -212,12 +212,12 @@ def listed(
     return click.command(name, cls=cls, summary=SUMMARIES[name])
 
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 VARIABLE = "_DEADHEAT_COMPLETE"
 
 
 @listed("completions")
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice([*SHELLS]))
 @click.pass_context
 def completions_command(ctx: click.Context, shell: str) -> None:
     """It completes commands, options and the names of servers. Write it to the place where your
@@ -229,10 +229,7 @@ def completions_command(ctx: click.Context, shell: str) -> None:
       deadheat completions zsh > "${fpath[1]}/_deadheat"
       deadheat completions fish > ~/.config/fish/completions/deadheat.fish
     """
-    completion = get_completion_class(shell)
-    if completion is None:
-        raise DeadheatError(f"SHELL {shell}: no completion for it", f"use {', '.join(SHELLS)}")
     program = ctx.find_root().info_name or "deadheat"
     # The source itself: click's own entry would start bash to ask for its version.
-    script = completion(ctx.find_root().command, {}, program, VARIABLE)
+    script = SHELLS[shell](ctx.find_root().command, {}, program, VARIABLE)
     echo(script.source_template % script.source_vars())

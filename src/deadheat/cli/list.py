@@ -126,7 +126,7 @@ def _row(server: Server, toolchains: Toolchains, builds: Path) -> ListedServer:
 
 def _print(rows: list[ListedServer], faults: dict[str, str], catalog: Catalog) -> None:
     # Not on a terminal, rows stay whole: other programs read them line by line.
-    width = shutil.get_terminal_size().columns if _is_terminal() else None
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     cells = [
         [escaped(text) for text in (row.name, row.language, row.framework, row.kind)]
         for row in rows
@@ -154,10 +154,6 @@ def _print(rows: list[ListedServer], faults: dict[str, str], catalog: Catalog) -
     if catalog.shipped and not any(row.name in catalog.shipped for row in rows):
         more = numbers.count(len(catalog.shipped), "more server")
         _print_folded(f"{more} of deadheat: deadheat list '*'", width)
-
-
-def _is_terminal() -> bool:
-    return sys.stdout.isatty()
 
 
 def _grouped(needed: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], list[str]]:
