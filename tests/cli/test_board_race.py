@@ -197,19 +197,6 @@ def test_bug_shared_servers_were_taken_as_they_were_typed(
     assert "error: --shared tires: expected servers that work on this machine" in ended.err
 
 
-def test_bug_a_wrong_protocol_was_named_after_all_servers_were_built(deadheat: Deadheat) -> None:
-    ended = deadheat("board", "race", "hello", "--protocol", "settel")
-    assert (ended.code, "--protocol settel" in ended.err) == (2, True)
-    assert "building" not in ended.err
-
-
-def test_bug_a_protocol_over_tls_was_a_traceback(deadheat: Deadheat, tmp_path: Path) -> None:
-    rules = tmp_path / "short.toml"
-    rules.write_text('transports = ["https"]\n' + short_race('kind = "fixed", repetitions = 4'))
-    ended = deadheat("board", "race", "hello", "--protocol", str(rules))
-    assert (ended.code, "expected the transport http" in ended.err) == (2, True)
-
-
 def test_bug_a_full_disk_during_an_export_ended_the_sitting(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

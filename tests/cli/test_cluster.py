@@ -26,19 +26,6 @@ def test_without_ray_the_hint_names_the_extra(
     assert ended.hint == "install it: pip install 'deadheat[cluster]'"
 
 
-def test_a_protocol_without_slices_is_refused(deadheat: Deadheat) -> None:
-    ended = deadheat("cluster", "run", "hello", "--protocol", "paper")
-    assert "--protocol paper: its kind is 'alone', and here it has to be 'slices'" in ended.err
-
-
-def test_bug_a_shared_server_without_the_workload_was_dropped(
-    deadheat: Deadheat, sliced: str
-) -> None:
-    words = ("bun-serve", "--shared", "apache-static", "--workload", "json", "--protocol", sliced)
-    ended = deadheat("cluster", "run", *words, "--catalog", str(SETTLE.parents[1]))
-    assert (ended.code, "--shared apache-static: expected" in ended.err) == (2, True)
-
-
 def test_an_output_folder_with_files_is_refused(
     deadheat: Deadheat, sliced: str, tmp_path: Path
 ) -> None:

@@ -227,14 +227,6 @@ def test_a_failed_install_keeps_no_other_from_running(
     ) in capsys.readouterr().err
 
 
-def test_bare_verify_asks_for_names(deadheat: Deadheat) -> None:
-    """Regression: without arguments it built and started every server of the catalog."""
-    ended = deadheat("verify")
-    assert ended.code == 2
-    assert "missing argument SERVERS" in ended.err
-    assert "--all" in ended.hint
-
-
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """The start command of a server of the user's own: /items is for those with a key."""
@@ -348,11 +340,6 @@ def test_verify_takes_the_url_of_a_running_server(deadheat: Deadheat, tmp_path: 
         good, wrong = deadheat("verify", "--url", url), deadheat("verify", "--url", f"{url}none")
     assert (good.code, good.out.startswith("ok   127.0.0.1:")) == (0, True), good.out
     assert (wrong.code, "expected status 200, got 404" in wrong.out) == (1, True), wrong.out
-    refused = deadheat("verify", "--url", url, "--freeze")
-    assert (refused.code, "--freeze: it is about servers of the catalog" in refused.err) == (
-        2,
-        True,
-    )
 
 
 @pytest.mark.parametrize(("words", "budget_s"), [((), 60), (("--budget", "2m"), 120)])
@@ -398,9 +385,3 @@ def test_an_own_server_is_explained_and_every_format_shows_it(
         assert "strace" in " ".join(server["counted"]["left_out"])
     else:
         assert 0.9 <= server["calls"]["writes"] <= 1.1
-
-
-def test_explains_nothing_without_a_server(deadheat: Deadheat) -> None:
-    ended = deadheat("explain")
-    assert ended.code == 2
-    assert "no server to explain" in ended.err

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Deadheat
+from deadheat.cli.endings import ExitCode
+from tests.cli.conftest import Deadheat, short_race
+from tests.cli.test_workloads import ITEMS
 
 
 @pytest.mark.parametrize(
@@ -87,62 +90,143 @@ def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadhe
     assert "default, at-once" in ended.hint
 
 
-@pytest.mark.parametrize(
-    ("arguments", "symptom"),
-    [
-        (("--duration", "5"), "'5': expected a duration such as 500ms, 5s or 2m30s"),
-        (("--duration", "0s"), "'0s': expected a duration"),
-        (("--budget", "5 minutes"), "'5 minutes': expected a duration"),
-        (("--connections", "10,many"), "'10,many': expected positive numbers such as 10,100,1000"),
-        (("--connections", "0"), "'0': expected positive numbers"),
-        (("--workers", "-1"), "'-1': expected positive numbers"),
-        (("--margin", "0.03"), "'0.03': expected a percentage above 0 and below 50, such as 3%"),
-        (("--margin", "50%"), "'50%': expected a percentage"),
-        (("--repetitions", "0"), "'0': expected a whole number of at least 1"),
-        (("--generator", "siege"), "'siege' is not one of 'engine', 'wrk', 'ab'"),
-    ],
-)
-def test_rejects_an_invalid_flag_or_value(
-    deadheat: Deadheat, arguments: tuple[str, ...], symptom: str
+REPOSITORY = Path(__file__).resolve().parents[2]
+OWN = "sh -c true {port}"
+REFUSED = f"""
+run hello --connections 10,many  |  '10,many': expected positive numbers such as 10,100,1000
+run hello --connections 0  |  '0': expected positive numbers
+run hello --connections {10**30}  |  expected positive numbers
+run hello --connections ²  |  expected positive numbers
+plan hello --protocol brief --connections 2000000  |  expected less than or equal to 1000000
+run hello --workers -1  |  '-1': expected positive numbers
+run hello --margin 0.03  |  '0.03': expected a percentage above 0 and below 50, such as 3%
+run hello --margin 50%  |  '50%': expected a percentage
+run hello --repetitions 0  |  '0': expected a whole number of at least 1
+plan hello --protocol paper --repetitions {10**30}  |  expected less than or equal to 1000000
+run hello --seed {10**30}  |  expected a whole number from 0 to 9223372036854775807
+run hello --generator siege  |  'siege' is not one of 'engine', 'wrk', 'ab'
+run hello --memory-limit 4  |  '4': expected a size such as 64K, 512M or 4G
+run hello --memory-limit 4X  |  '4X': expected a size
+run hello --memory-limit 0M  |  '0M': expected a size
+run hello --memory-limit=-1G  |  '-1G': expected a size
+run hello --memory-limit 1e9G  |  '1e9G': expected a size
+run hello --memory-limit nanG  |  'nanG': expected a size
+run hello --wait-quiet=soon  |  'soon': expected a duration
+run --wait-quiet no-such-server  |  unknown server 'no-such-server'
+resume x --more 0s  |  '0s': expected a duration
+plan hello --duration-scale inf  |  --duration-scale inf: expected a number above 0
+plan hello --duration-scale nan  |  --duration-scale nan: expected a number above 0
+plan hello --duration-scale 1000000  |  --duration-scale 1e+06: expected a number above 0
+run --body /dev/zero --url http://127.0.0.1:1/  |  --body /dev/zero: expected a regular file
+run hello --protocol paper --latency  |  --latency: protocol paper measures nothing but its
+run hello --protocol brief --generator ab  |  --generator ab: protocol brief needs our engine
+run hello --protocol brief --generator wrk  |  deadheat run --protocol kzmake-2018 --generator wrk
+plan hello --protocol brief --budget 1m  |  --budget: protocol brief ends after 2 repetitions
+run go-gin --catalog REPO --protocol capacity  |  --protocol capacity: it searches for a rate
+plan hello --protocol bad.toml  |  bad.toml:1: kind: missing
+run hello --workload bad.toml  |  bad.toml:2: requests: expected an array
+cluster run hello --protocol paper  |  paper: its kind is 'alone', and here it has to be 'slices'
+cluster run bun-serve --shared apache-static --workload json --catalog REPO  |  --shared apache
+board race hello --protocol settel  |  --protocol settel: no file
+board race hello --protocol short.toml  |  expected the transport http
+run -- ./my-server 8080  |  `./my-server 8080` has no {{port}}
+run -- no-such-program {{port}}  |  no program 'no-such-program': not found on PATH
+run -- ./my-server {{port}}  |  no program './my-server': not in /
+run -- /etc/passwd {{port}}  |  no program '/etc/passwd': it cannot be executed
+regress --base good --protocol brief  |  missing start command
+run --url ftp://127.0.0.1/  |  missing http:// or https://
+run --url http://127.0.0.1:x/  |  expected a port from 1 to 65535
+run --url 127.0.0.1:80  |  missing http://
+run --url http://me:secret@127.0.0.1/  |  --url: user name or password
+list --catalog .  |  no servers/ in /
+list --language cobol  |  --language: no server is written in 'cobol'
+list --language cobol  |  hint: available: bun, c, c++
+verify  |  missing argument SERVERS
+verify  |  --all builds and starts every server
+explain  |  no server to explain
+run --workers 4 -- {OWN}  |  --workers: expected a server of the catalog
+run --setting multicore --url http://[::1]:1/  |  --setting: expected a server of the
+run --protocol paper --workers 4  |  --workers: protocol paper says how its servers
+run hello --protocol paper --setting multicore  |  --setting: protocol paper says how
+run hello:multicore --protocol paper  |  hello:multicore: protocol paper says how its
+run dies-mid-trial:at-once --transport http,h2  |  --transport and the setting at-once
+explain --setting multicore -- {OWN}  |  --setting: expected a server of the catalog
+footprint --setting multicore -- {OWN}  |  --setting: expected a server of the catalog
+verify --setting multicore -- {OWN}  |  --setting: expected a server of the catalog
+verify --all --setting multicore  |  --all and the setting multicore exclude each other
+verify hello:multicore --all  |  --all and the setting multicore exclude each other
+verify hello --strict --transport https  |  --strict reviews plain HTTP: omit
+verify hello --page checks  |  --page checks: expected a name that ends in .md
+verify hello --insecure  |  --insecure: expected --url https://...
+verify hello --cacert ca.pem  |  --cacert: expected --url https://...
+verify --url http://127.0.0.1:1/ --freeze  |  --freeze: it is about servers of the catalog
+verify hello --strict --server-host far --load-host 1.2.3.4  |  reviews a server without a network
+verify hello --strict --server-host far --server-address 1.2.3.4  |  reviews a server without
+verify hello --server-host far --isolate  |  --isolate: an isolated network does not reach another
+run hello --server-host far --isolate  |  --isolate: an isolated network does not reach another
+run --isolate --url http://127.0.0.1:1/  |  --isolate: a server that runs already
+run hello --runtime podman --isolate  |  --runtime podman and --isolate exclude each other
+run hello --runtime podman --install  |  --runtime podman and --install exclude each other
+run hello --runtime podman --load-host lab  |  --runtime podman and --load-host exclude each other
+run hello --runtime podman --server-host lab --load-host . --load-host far  |  --server-host exclude
+verify hello --runtime podman --strict  |  --runtime podman and --strict exclude each other
+verify hello --runtime podman --load-host lab  |  podman and --load-host exclude each other
+capacity hello --runtime podman --server-host lab  |  podman and --server-host exclude each other
+capacity hello --runtime podman --load-host lab  |  docs/containers.md says what containers can do
+run hello --base-image localhost/debian:12  |  --base-image: expected --runtime podman or
+regress --base main --runtime podman  |  --runtime podman: expected none, because --build
+regress --base main --base-image podman  |  and both run natively
+calibrate --runtime podman  |  the null server, which always runs natively
+calibrate --base-image podman  |  hint: omit it
+run --workload items.toml hello  |  --workload items: none of the chosen servers answers it: hello
+run --workload items.toml --generator wrk -- {OWN}  |  --generator wrk: protocol settle needs our
+run --workload items.toml --path /a -- {OWN}  |  --path and --workload items exclude each other
+run --workload items.toml --any-body -- {OWN}  |  --any-body and --workload items exclude each other
+run --workload items.toml --url http://[::1]:1/a  |  expected no path with --workload items
+run --workload hello.toml hello  |  its name is that of the default workload
+plan go-gin --catalog REPO --workload hello,  |  --workload 'hello,': expected names or files
+plan go-gin --catalog REPO --workload hello,rout  |  no workload 'rout'
+capacity go-gin --catalog REPO --workload hello,route  |  a search for capacity takes one workload
+explain go-gin --catalog REPO --workload hello,route  |  explain takes one workload at one level
+run -H 'Authorization: ***' -- {OWN}  |  *** stands for a password, which no output shows
+run -- ./server --api-key *** {{port}}  |  *** stands for a password, which no output shows
+run --command './server --db postgres://u:***@host/x'  |  hint: type it in place of ***
+new mine  |  give --like SERVER, or --hello go|node|python
+new mine --like hello --hello go  |  give --like SERVER, or --hello
+new 'My Server' --like hello  |  use lower-case letters
+new mine --like helo  |  did you mean hello
+new mine --like 'wrong-*'  |  choose one: wrong-body, wrong-media-type
+resume x hello  |  unexpected extra argument (hello)
+resume x --nonsense  |  No such option '--nonsense'
+resume x --seed 3  |  --seed would change the run
+resume x -c 10  |  -c would change the run
+resume x --path /items  |  --path would change the run
+resume x --more 1m --connections 3  |  hint: omit it, or start a new run
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "bad.toml").write_text('name = "bad"\nrequests = 3\n')
+    (folder / "items.toml").write_text(ITEMS)
+    (folder / "hello.toml").write_text(ITEMS.replace('"items"', '"hello"'))
+    race = short_race('kind = "fixed", repetitions = 4')
+    (folder / "short.toml").write_text(f'transports = ["https"]\n{race}')
+    return folder
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_a_line_that_cannot_be_is_refused_before_anything_starts(
+    deadheat: Deadheat, files: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    ended = deadheat("run", "hello", *arguments)
-    assert ended.code == 2
-    assert symptom in ended.err
-
-
-def test_bug_a_body_from_a_device_without_end_was_read_for_ever(deadheat: Deadheat) -> None:
-    ended = deadheat("run", "--body", "/dev/zero", "--url", "http://127.0.0.1:1/")
-    assert (ended.code, "--body /dev/zero: expected a regular file" in ended.err) == (2, True)
-
-
-def test_rejects_latency_of_servers_that_run_alone(deadheat: Deadheat) -> None:
-    """Regression: it was reported after everything else had been measured, and the run failed."""
-    ended = deadheat("run", "hello", "--protocol", "paper", "--latency")
-    assert ended.code == 2
-    assert "error: --latency: protocol paper measures nothing but its own trials" in ended.err
-    assert "starting" not in ended.err
-
-
-@pytest.mark.parametrize("generator", ["wrk", "ab"])
-def test_rejects_a_race_with_the_generator_of_a_replay(deadheat: Deadheat, generator: str) -> None:
-    ended = deadheat("run", "hello", "--protocol", "brief", "--generator", generator)
-    assert ended.code == 2
-    assert f"error: --generator {generator}: protocol brief needs our engine" in ended.err
-    assert f"deadheat run --protocol kzmake-2018 --generator {generator}" in ended.hint
-
-
-def test_rejects_a_budget_for_a_number_of_repetitions(deadheat: Deadheat) -> None:
-    ended = deadheat("plan", "hello", "--protocol", "brief", "--budget", "1m")
-    assert ended.code == 2
-    assert "error: --budget: protocol brief ends after 2 repetitions" in ended.err
-
-
-def test_a_search_is_no_race(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DEADHEAT_CATALOG")
-    for command in ("run", "plan"):
-        ended = deadheat(command, "go-gin", "--protocol", "capacity")
-        assert ended.code == 2
-        assert "--protocol capacity: it searches for a rate" in ended.err
+    """Most of these options were once ignored, or reported after everything had been measured."""
+    monkeypatch.chdir(files)
+    words, _, said = line.partition("  |  ")
+    ended = deadheat(*shlex.split(words.replace("REPO", str(REPOSITORY))))
+    assert (ended.code, ended.out, said in ended.err) == (ExitCode.USAGE, "", True), ended.err
+    assert ended.hint or ".toml:" in ended.err, "a file needs no other hint than its line"
+    assert [word for word in ("starting", "building", "secret") if word in ended.err] == []
 
 
 @pytest.mark.usefixtures("bare_path")
@@ -171,24 +255,6 @@ def test_a_missing_toolchain_is_reported_with_its_install_command(deadheat: Dead
     ended = deadheat("run", "hello", "--protocol", "brief")
     assert ended.code == 1
     assert "error: no contender is left to measure" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("own", "symptom"),
-    [
-        (("./my-server", "8080"), "`./my-server 8080` has no {port}"),
-        (("no-such-program", "{port}"), "no program 'no-such-program': not found on PATH"),
-        (("./my-server", "{port}"), "no program './my-server': not in /"),
-        (("/etc/passwd", "{port}"), "no program '/etc/passwd': it cannot be executed"),
-    ],
-)
-def test_rejects_an_own_command_that_cannot_be_run(
-    deadheat: Deadheat, own: tuple[str, ...], symptom: str
-) -> None:
-    ended = deadheat("run", "hello", "--protocol", "brief", "--", *own)
-    assert ended.code == 2
-    assert symptom in ended.err
-    assert ended.hint
 
 
 @pytest.mark.parametrize("flag", ["--store", "-o"])
@@ -230,19 +296,6 @@ def test_rejects_a_store_that_is_another_file(deadheat: Deadheat, tmp_path: Path
     assert place.read_text().startswith("something else")
 
 
-def test_rejects_a_catalog_without_servers(deadheat: Deadheat, tmp_path: Path) -> None:
-    ended = deadheat("list", "--catalog", str(tmp_path))
-    assert f"error: no servers/ in {tmp_path}" in ended.err
-    assert "servers/" in ended.hint
-
-
-def test_an_unknown_language_is_reported_with_the_available_ones(deadheat: Deadheat) -> None:
-    ended = deadheat("list", "--language", "cobol")
-    assert "--language" in ended.err
-    assert "cobol" in ended.err
-    assert "python" in ended.hint.lower()
-
-
 @pytest.mark.parametrize("no_color", ["1", ""])
 def test_no_color_also_removes_bold(no_color: str, tmp_path: Path) -> None:
     """Regression: NO_COLOR removed the colors and left other escape sequences."""
@@ -254,63 +307,3 @@ def test_no_color_also_removes_bold(no_color: str, tmp_path: Path) -> None:
     assert (b"\x1b" in os.read(terminal, 65536)) is not bool(no_color)
     os.close(terminal)
     os.close(child)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "symptom"),
-    [
-        (("--duration", "9" * 400 + "h"), "expected at most 7 days"),
-        (("--budget", "169h"), "'169h': expected at most 7 days"),
-        (("--connections", "1" + "0" * 30), "expected positive numbers"),
-        (("--connections", "2000000"), "expected less than or equal to 1000000"),
-        (("--connections", "\u00b2"), "expected positive numbers"),
-        (("--connections", "9" * 5000), "expected positive numbers"),
-        (("--repetitions", "1" + "0" * 30), "expected less than or equal to 1000000"),
-        (("--duration-scale", "inf"), "--duration-scale inf: expected a number above 0"),
-        (("--duration-scale", "nan"), "--duration-scale nan: expected a number above 0"),
-        (("--duration-scale", "900", "--duration", "7m", "--budget", "100h"), "duration_s"),
-    ],
-)
-@pytest.mark.parametrize("protocol", ["brief", "paper"])
-def test_a_plan_has_finite_durations_and_possible_counts(
-    deadheat: Deadheat, arguments: tuple[str, ...], symptom: str, protocol: str
-) -> None:
-    """Regression: `plan` accepted infinite durations and 10^30 connections."""
-    ended = deadheat("plan", "hello", "--protocol", protocol, *arguments)
-    if symptom == "duration_s":
-        assert ended.code in (0, 2)
-        assert "inf" not in ended.out
-        return
-    assert ended.code in (1, 2)
-    assert symptom in ended.err.replace("\n", " ")
-
-
-def test_rejects_a_seed_that_the_store_cannot_hold(deadheat: Deadheat) -> None:
-    ended = deadheat("run", "hello", "--protocol", "brief", "--seed", "1" + "0" * 30)
-    assert ended.code == 2
-    assert "--seed" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("words", "symptom"),
-    [
-        ("run --workers 4 -- true {port}", "--workers: expected a server of the catalog"),
-        ("run --setting multicore --url http://[::1]:1/", "--setting: expected a server of the"),
-        ("run --protocol paper --workers 4", "--workers: protocol paper says how its servers"),
-        ("run hello --protocol paper --setting multicore", "--setting: protocol paper says how"),
-        ("explain --setting multicore -- true {port}", "--setting: expected a server of the cat"),
-        ("footprint --setting multicore -- true {port}", "--setting: expected a server of the ca"),
-        ("verify --setting multicore -- true {port}", "--setting: expected a server of the catal"),
-        ("verify --all --setting multicore", "--all and the setting multicore exclude"),
-        ("verify hello:multicore --all", "--all and the setting multicore exclude each other"),
-        ("run hello:multicore --protocol paper", "hello:multicore: protocol paper says how its"),
-        ("run dies-mid-trial:at-once --transport http,h2", "--transport and the setting at-once"),
-        ("verify hello --strict --transport https", "--strict reviews plain HTTP: omit"),
-        ("verify hello --page checks", "--page checks: expected a name that ends in .md"),
-        ("verify hello --insecure", "--insecure: expected --url https://..."),
-        ("verify hello --cacert ca.pem", "--cacert: expected --url https://..."),
-    ],
-)
-def test_bug_an_option_was_ignored(deadheat: Deadheat, words: str, symptom: str) -> None:
-    ended = deadheat(*words.split())
-    assert (ended.code, f"error: {symptom}" in ended.err) == (2, True), ended.err

@@ -81,26 +81,3 @@ def test_a_failed_calibration_says_so(
     )
     assert calibrate._exit_code(result) is code
     assert capsys.readouterr().err.startswith("error: failed: ") == (not passed)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "run hello --workload bad.toml",
-        "plan hello --protocol bad.toml",
-        "workloads --har bad.toml -o new.toml",
-        "list --catalog nowhere",
-        "run --connections 0 hello",
-        "run -- ./without-a-port",
-        "run -- no-such-program {port}",
-        "plan hello --duration-scale 1000000",
-        "verify",
-    ],
-)
-def test_bug_some_wrong_values_did_not_exit_with_2(
-    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.toml").write_text('name = "bad"\nrequests = 3\n')
-    ended = deadheat(*words.split())
-    assert ended.code == ExitCode.USAGE, ended.err

@@ -151,21 +151,6 @@ def test_a_host_that_refuses_ends_each_command_before_it_begins(
     assert "no run" in listed.out + listed.err or "does not exist" in listed.err
 
 
-@pytest.mark.parametrize("words", [("verify", "hello"), ("run", "hello", "--protocol", "brief")])
-def test_isolate_excludes_another_machine(words: tuple[str, ...], deadheat: Deadheat) -> None:
-    ended = deadheat(*words, *THERE, "--isolate")
-    assert ended.code == 2
-    assert "--isolate: an isolated network does not reach another machine" in ended.err
-
-
-@pytest.mark.parametrize("option", ["--load-host", "--server-address"])
-def test_a_strict_review_has_no_network_to_load_over(option: str, deadheat: Deadheat) -> None:
-    ended = deadheat("verify", "hello", "--strict", *THERE, option, "192.168.10.11")
-    assert ended.code == 2
-    assert "--strict reviews a server without a network: expected no --load-host" in ended.err
-    assert "--server-host names the machine" in ended.hint
-
-
 def test_a_strict_review_is_of_the_server_host(
     deadheat: Deadheat, home: Path, far_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

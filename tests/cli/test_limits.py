@@ -56,19 +56,6 @@ def test_an_isolated_server_answers_and_reaches_nothing(deadheat: Deadheat, serv
     assert deadheat("run", *RACE, "--isolate", *started(server)).ran
 
 
-def test_isolate_refuses_a_server_that_runs_already(deadheat: Deadheat) -> None:
-    ended = deadheat("run", *RACE, "--isolate", "--url", "http://127.0.0.1:1/")
-    assert ended.code == 2
-    assert "--isolate: a server that runs already" in ended.err
-
-
-@pytest.mark.parametrize("size", ["4", "4X", "0M", "-1G", "1e9G", "nanG"])
-def test_rejects_what_is_no_size(deadheat: Deadheat, size: str) -> None:
-    ended = deadheat("run", "hello", f"--memory-limit={size}")
-    assert ended.code == 2
-    assert "expected a size such as 64K, 512M or 4G" in ended.err
-
-
 @pytest.mark.alone
 def test_calibrate_ends_a_copy_that_exceeds_a_limit(deadheat: Deadheat) -> None:
     flags = ("--copies", "3", "--races", "1", "--catalog", str(REPOSITORY))

@@ -9,8 +9,6 @@ from deadheat.errors import Unmeasurable
 from deadheat.measure.hosts import require_quiet
 from deadheat.measure.world import World
 from tests.campaign.fake_world import FakeWorld
-from tests.cli.conftest import Deadheat
-from tests.cli.test_run import BRIEF
 from tests.host.test_machine import BusyHost
 
 
@@ -62,11 +60,3 @@ def test_gives_up_when_the_machine_stays_busy(tmp_path: Path) -> None:
     with pytest.raises(Unmeasurable, match="--wait-quiet: after 1 min the machine is busy"):
         require_quiet(world_on(host, tmp_path), 60, None)
     assert host.now_s() < 80
-
-
-def test_wait_quiet_takes_a_duration_behind_an_equals_sign_only(deadheat: Deadheat) -> None:
-    """A name that follows it is a server, not a duration."""
-    ended = deadheat("run", "--wait-quiet", "no-such-server", *BRIEF)
-    assert "no-such-server" in ended.err
-    assert "duration" not in ended.err
-    assert "expected a duration" in deadheat("run", "--wait-quiet=soon", "hello").err

@@ -139,12 +139,6 @@ def test_rejects_revisions_that_cannot_race(
     assert symptom in ended.err
 
 
-def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -> None:
-    ended = deadheat("regress", "--base", "good", *RACE)
-    assert ended.code == 2
-    assert "missing start command" in ended.err
-
-
 @pytest.mark.parametrize("flag", ["--comment", "--junit"])
 def test_bug_a_file_over_the_store_was_blamed_on_another_flag(
     deadheat: Deadheat, run: MadeRun, flag: str

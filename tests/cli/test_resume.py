@@ -88,32 +88,6 @@ def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> No
     assert f"run {killed} is complete" in again.err
 
 
-@pytest.mark.parametrize(
-    ("words", "symptom"),
-    [
-        (["--seed", "3"], "--seed would change the run"),
-        (["--protocol", "settle"], "--protocol would change the run"),
-        (["-c", "10"], "-c would change the run"),
-        (["--path", "/items"], "--path would change the run"),
-        (["--more", "1m", "--connections", "3"], "--connections would change the run"),
-    ],
-)
-def test_rejects_a_flag_that_would_change_the_run(
-    deadheat: Deadheat, words: list[str], symptom: str
-) -> None:
-    ended = deadheat("resume", "x", *words)
-    assert ended.code == 2
-    assert symptom in ended.err
-    assert ended.hint == "omit it, or start a new run"
-
-
-@pytest.mark.parametrize(
-    "words", [["x", "hello"], ["x", "--", "./mine", "{port}"], ["x", "--nonsense"]]
-)
-def test_rejects_servers_and_unknown_flags(deadheat: Deadheat, words: list[str]) -> None:
-    assert deadheat("resume", *words).code == 2
-
-
 def test_bug_the_runtime_of_a_run_in_containers_was_refused_when_it_was_resumed(
     deadheat: Deadheat, run: MadeRun
 ) -> None:
@@ -191,14 +165,3 @@ def test_bug_a_race_of_own_servers_could_not_go_on(
     assert len(rows(home, own)) > len(own_before) > 0
     (kept,) = rows(home, "SELECT manifest FROM contender WHERE name LIKE 'python%'")
     assert json.loads(kept["manifest"])["path"] == "/?a=1"
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "symptom"),
-    [(("none", "--more", "1m"), 2, "none"), (("{run}", "--more", "0s"), 2, "--more")],
-)
-def test_rejects_more_time_for_no_run_or_no_time(
-    deadheat: Deadheat, run: MadeRun, words: tuple[str, ...], code: int, symptom: str
-) -> None:
-    ended = deadheat("resume", *(word.replace("{run}", run.run_id) for word in words))
-    assert (ended.code, symptom in ended.err) == (code, True), ended.err

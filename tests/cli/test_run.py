@@ -183,22 +183,6 @@ def test_a_running_server_is_measured_and_not_stopped(deadheat: Deadheat, runnin
     assert again.ran, "the server was stopped"
 
 
-@pytest.mark.parametrize(
-    ("url", "symptom"),
-    [
-        ("ftp://127.0.0.1/", "missing http:// or https://"),
-        ("http://127.0.0.1:x/", "expected a port from 1 to 65535"),
-        ("127.0.0.1:80", "missing http://"),
-        ("http://me:secret@127.0.0.1/", "--url: user name or password"),
-    ],
-)
-def test_rejects_an_invalid_url(deadheat: Deadheat, url: str, symptom: str) -> None:
-    ended = deadheat("run", *BRIEF, "--url", url)
-    assert ended.code == 2
-    assert symptom in ended.err
-    assert "secret" not in ended.err
-
-
 def test_a_race_over_tls_and_http2_ranks_each_transport(deadheat: Deadheat, home: Path) -> None:
     server = [find_engine(), "--null-server", "{port}", "--cert", "{cert}", "--key", "{key}"]
     over = ("--transport", "https,h2", "--streams", "3")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.endings import ExitCode
 from deadheat.foreign_text import without_secrets
 from deadheat.store import Store, read_run
 from deadheat.store.bundle import export_run
@@ -108,23 +107,6 @@ def test_a_file_of_headers_with_another_line_is_rejected_without_showing_it(
     assert "abc.def" not in ended.err
     missing = deadheat("run", "-H", "@nowhere", *OWN)
     assert "--header nowhere: No such file or directory" in missing.err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("-H", "Authorization: ***", "--", "./server", "{port}"),
-        ("--", "./server", "--api-key", "***", "{port}"),
-        ("--command", "./server --db postgres://u:***@host/x"),
-    ],
-)
-def test_bug_a_suggested_command_sent_three_stars_as_the_password(
-    deadheat: Deadheat, words: tuple[str, ...]
-) -> None:
-    ended = deadheat("run", *words)
-    assert ended.code == ExitCode.USAGE
-    assert "*** stands for a password, which no output shows" in ended.err
-    assert "hint: type it in place of ***" in ended.err
 
 
 def test_a_report_says_that_the_password_is_left_out_of_its_commands(

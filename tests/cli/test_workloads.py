@@ -124,30 +124,6 @@ def test_a_server_that_fails_a_check_is_not_measured(
     assert "workload items, an unknown path: GET /none: expected status 404, got 200" in ended.err
 
 
-def test_a_server_without_the_workload_is_left_out(deadheat: Deadheat, items: Path) -> None:
-    ended = deadheat("run", "hello", "--workload", str(items), *BRIEF)
-    assert ended.code == 2
-    assert "--workload items: none of the chosen servers answers it: hello" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("options", "symptom"),
-    [
-        (("--generator", "wrk"), "--generator wrk: protocol brief needs our engine"),
-        (("--path", "/a"), "--path and --workload items exclude each other"),
-        (("--any-body",), "--any-body and --workload items exclude each other"),
-        (("--url", "http://127.0.0.1:9/a"), "expected no path with --workload items"),
-    ],
-)
-def test_rejects_options_that_do_not_fit(
-    deadheat: Deadheat, items: Path, server: Path, options: tuple[str, ...], symptom: str
-) -> None:
-    own = (sys.executable, str(server), "{port}")
-    ended = deadheat("run", "--workload", str(items), *BRIEF, *options, "--", *own)
-    assert ended.code == 2
-    assert symptom in ended.err
-
-
 def test_plan_states_several_workloads(deadheat: Deadheat) -> None:
     names = ("go-gin", "rust-rocket")
     ended = deadheat("plan", *names, "--catalog", str(HERE), "--workload", "hello,route")
@@ -155,27 +131,3 @@ def test_plan_states_several_workloads(deadheat: Deadheat) -> None:
     assert "left out, without the workload route: rust-rocket" in ended.err
     assert "rust-rocket" in ended.out
     assert "each block    7 trials" in ended.out, "two controls and go-gin twice, rust-rocket once"
-
-
-@pytest.mark.parametrize(
-    ("command", "workload", "symptom"),
-    [
-        ("plan", "hello,", "--workload 'hello,': expected names or files"),
-        ("plan", "hello,rout", "no workload 'rout'"),
-        ("capacity", "hello,route", "a search for capacity takes one workload"),
-        ("explain", "hello,route", "explain takes one workload at one level"),
-    ],
-)
-def test_rejects_lists_that_make_no_sense(
-    deadheat: Deadheat, command: str, workload: str, symptom: str
-) -> None:
-    ended = deadheat(command, "go-gin", "--catalog", str(HERE), "--workload", workload)
-    assert ended.code == 2
-    assert symptom in ended.err
-
-
-def test_another_workload_is_not_called_hello(deadheat: Deadheat, items: Path) -> None:
-    path = items.with_name("hello.toml")
-    path.write_text(items.read_text().replace('"items"', '"hello"'))
-    ended = deadheat("plan", "go-gin", "--catalog", str(HERE), "--workload", str(path))
-    assert "its name is that of the default workload" in ended.err
