@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from pydantic import BaseModel
 
@@ -20,7 +19,6 @@ from deadheat.catalog.manifest import (
     StartRules,
     Version,
 )
-from deadheat.cli import SUMMARIES, cli
 from tests.cli.conftest import Deadheat
 
 HERE = Path(__file__).resolve().parents[2]
@@ -85,20 +83,6 @@ def test_the_commands_of_the_document_work(
     ended = deadheat("plan", *shlex.split(run)[2:])  # other tests run it
     assert ended.code == 0
     assert "contenders    python-wsgiref" in ended.out
-
-
-def test_every_command_and_flag_in_the_document_exists() -> None:
-    named = re.findall(r"`?deadheat ([a-z]+)([^`\n]*)", DOC)
-    existing = {command for command, _ in named if command in SUMMARIES}
-    assert {"list", "build", "verify", "run"} <= existing
-    with click.Context(cli, **cli.context_settings) as ctx:
-        for command, rest in named:
-            if command in existing:
-                click_command = cli.get_command(ctx, command)
-                assert click_command is not None
-                flags = {flag for option in click_command.params for flag in option.opts}
-                arguments = rest.partition(" -- ")[0]  # before the user's own command
-                assert set(re.findall(r"--[a-z-]+", arguments)) <= flags
 
 
 def test_the_document_lists_exactly_the_keys_of_a_manifest() -> None:

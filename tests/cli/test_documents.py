@@ -14,6 +14,7 @@ from deadheat.cli.workloads import import_command as import_workload
 
 HERE = Path(__file__).resolve().parents[2]
 PAGES = (HERE / "README.md", *sorted((HERE / "docs").glob("*.md")))
+FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 FENCED = re.compile(r"^( *)```\w*\n(.*?)^\1```", re.M | re.S)
 
 
@@ -31,10 +32,10 @@ def unknown_flags(words: list[str]) -> list[str]:
     assert command is not None
     if words[:2] == ["workloads", "import"]:
         command = import_workload
-    if isinstance(command, click.Group) and words[0] in ("board", "cluster"):
+    if isinstance(command, click.Group) and words[1:]:
         command = command.commands[words[1]]
     options = [param for param in command.params if isinstance(param, click.Option)]
-    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+    known = {"--help", *(name for option in options for name in option.opts)}
     arguments = words[1 : words.index("--")] if "--" in words else words[1:]
     return [word for word in arguments if word.startswith("-") and word.split("=")[0] not in known]
 
@@ -43,11 +44,12 @@ def unknown_flags(words: list[str]) -> list[str]:
 def test_the_commands_of_a_page_and_their_flags_exist(page: Path) -> None:
     lines = [*command_lines(page)]
     assert {words[0] for words in lines} <= {*SUMMARIES}
+    text = FENCE.sub("", page.read_text())
+    lines += map(shlex.split, re.findall(rf"`deadheat ((?:{'|'.join(SUMMARIES)})\b[^`]*)`", text))
     assert [words for words in lines if unknown_flags(words)] == []
 
 
 LINK = re.compile(r"(?<!!)\[[^]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
-FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
 HISTORY = HERE / "CHANGELOG.md"
 LINKING = (*PAGES, HERE / "CONTRIBUTING.md", HERE / "SECURITY.md", HERE / "STYLE.md", HISTORY)
 
