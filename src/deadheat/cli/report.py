@@ -20,7 +20,6 @@ from deadheat.report.model.evidence import raw_text
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import NAMING, PICTURES, draw, png
-from deadheat.store import Store
 from deadheat.store.listing import contender_names, run_argument
 
 PICTURE_FORMATS = ("svg", "png")
@@ -99,40 +98,41 @@ def report_command(
       deadheat report --format png --picture card --of go-gin --of go-echo -o card.png
       deadheat report --from theirs.deadheat       a bundle that deadheat export wrote
     """
+    given = "--list" if listing else f"--format {format_}"
     if picture and (listing or format_ not in PICTURE_FORMATS):
-        given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(
             f"--picture {picture}: {given} has no picture; add --format svg or --format png, "
             "or omit --picture"
         )
     if all_series and (listing or format_ not in report.WHOLE):
-        given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(f"--all-series: {given} has no series; add --format json or html")
     if raw and (listing or format_ != "terminal"):
-        given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(f"--raw prints plain text only; omit {given}")
     if names and picture not in NAMING:
         raise click.UsageError(f"--of {names[0]}: add --picture card, badge or flame")
     if len(names) > 2:
         raise click.UsageError(f"--of: expected at most two contenders, got {len(names)}")
-    with read_from(bundle, store_path) as store:
-        option = f" {_source('', bundle, store_path)}" if bundle else None
-        run_id = "" if listing else find_run(store, run, bundle is not None, option)
-        content = (
-            lines(list_runs(store), contender_names(store))
-            if listing
-            else _content(
-                store,
-                run_id,
-                format_,
-                (picture or PICTURES[0], names),
-                _source(run_id, bundle, store_path),
-                verbose,
-                all_series,
-                workload,
-                raw,
-            )
-        )
+    content: str | bytes
+    with read_from(bundle, store_path) as store, _uncollected():
+        if listing:
+            content = lines(list_runs(store), contender_names(store))
+        else:
+            option = f" {_source('', bundle, store_path)}" if bundle else None
+            run_id = find_run(store, run, bundle is not None, option)
+            whole = raw or format_ in report.WHOLE
+            all_or_some = {"series_trials_max": None} if all_series else {}
+            view = report.load_view(store, run_id, whole=whole, **all_or_some)
+            if workload is not None:
+                view = view.on(workload)
+            if raw:
+                content = _raw_texts(view)
+            elif format_ in PICTURE_FORMATS:
+                svg = draw(view, picture or PICTURES[0], names)
+                content = png(svg) if format_ == "png" else svg
+            else:
+                view = with_defects(store, view) if whole else view
+                source = _source(run_id, bundle, store_path)
+                content = report.write(view, format_, source, verbose=verbose)
     show(content, not listing and format_ != "terminal", output, bundle or store_path)
 
 
@@ -141,33 +141,6 @@ def _source(run_id: str, bundle: Path | None, store_path: Path) -> str:
     if bundle is not None:
         return f"--from {shlex.quote(str(bundle))}"
     return run_argument(run_id, store_path)
-
-
-def _content(
-    store: Store,
-    run_id: str,
-    format_: str,
-    picture: tuple[str, tuple[str, ...]],
-    source: str,
-    verbose: bool,
-    all_series: bool,
-    workload: str | None,
-    raw: bool,
-) -> str | bytes:
-    all_or_some = {"series_trials_max": None} if all_series else {}
-    with _uncollected():
-        whole = raw or format_ in report.WHOLE
-        view = report.load_view(store, run_id, whole=whole, **all_or_some)
-        if workload is not None:
-            view = view.on(workload)
-        if raw:
-            return _raw_texts(view)
-        if whole:
-            view = with_defects(store, view)
-        if format_ not in PICTURE_FORMATS:
-            return report.write(view, format_, source, verbose=verbose)
-        svg = draw(view, *picture)
-        return png(svg) if format_ == "png" else svg
 
 
 def _raw_texts(view: RunView) -> str:
