@@ -267,12 +267,6 @@ _PROTOCOL = (
     ),
 )
 protocol_options = grouped("protocol", _protocol, *_PROTOCOL)
-price_option = flag(
-    "--price",
-    type=click.FloatRange(0, min_open=True),
-    metavar="AMOUNT",
-    help="Price of a core for an hour, to show what a million requests cost.",
-)
 rate_protocol_options = grouped(
     "protocol",
     _protocol,
@@ -285,7 +279,12 @@ rate_protocol_options = grouped(
         help="Offer each server the same requests/s, e.g. 1000,10000, or a share of the slowest "
         "server's maximum, e.g. 10%; rank by CPU time and response time.",
     ),
-    price_option,
+    flag(
+        "--price",
+        type=click.FloatRange(0, min_open=True),
+        metavar="AMOUNT",
+        help="Price of a core for an hour, to show what a million requests cost.",
+    ),
 )
 
 

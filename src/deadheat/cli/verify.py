@@ -44,7 +44,6 @@ from deadheat.cli.race_options import (
 )
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.host import Limits
-from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.contender import Contender
 from deadheat.measure.hosts import Hosts, host_of, one_host, world_on
 from deadheat.measure.inspection import Inspection, inspect_own
@@ -315,7 +314,8 @@ def verify_strictly(
         host_of(hosts.server, limits) as host,  # builds download packages
         progress_view() as listen,
     ):
-        machine = _machine(isolated.fingerprint())
+        here = isolated.fingerprint()
+        machine = f"{here.os or 'Linux'}, kernel {here.kernel}"
         builder = builder_on(host, limits)
         for chosen in selections:
             (candidate,) = prepare([chosen], isolated, builder, listen)
@@ -345,7 +345,3 @@ def require_server_host_only(hosts: Hosts) -> None:
             "--server-address",
             "omit them; --server-host names the machine that builds, starts and loads it",
         )
-
-
-def _machine(fingerprint: Fingerprint) -> str:
-    return f"{fingerprint.os or 'Linux'}, kernel {fingerprint.kernel}"
