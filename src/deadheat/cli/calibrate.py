@@ -51,11 +51,7 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
     help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
 )
 @flag(
-    "--races",
-    type=integer(),
-    default=8,
-    show_default=True,
-    help="Number of races; each is a run.",
+    "--races", type=integer(), default=8, show_default=True, help="Number of races; each is a run."
 )
 @seed_option
 @flag("--from", "runs", multiple=True, metavar="RUN", help=FROM)

@@ -57,9 +57,7 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProt
 @language_option
 @setting_option
 @flag(
-    "--workers",
-    type=LEVELS,
-    help="Measure each server with these numbers of workers, e.g. 1,2,4.",
+    "--workers", type=LEVELS, help="Measure each server with these numbers of workers, e.g. 1,2,4."
 )
 @own_servers_options
 @rate_protocol_options

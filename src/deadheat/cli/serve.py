@@ -27,13 +27,7 @@ NICE = 19  # a measurement on this machine has precedence
 
 
 @listed("serve")
-@flag(
-    "--port",
-    type=integer(1, 65535),
-    default=8008,
-    show_default=True,
-    help="Port to listen on.",
-)
+@flag("--port", type=integer(1, 65535), default=8008, show_default=True, help="Port to listen on.")
 @flag(
     "--host",
     default="127.0.0.1",
