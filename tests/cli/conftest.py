@@ -1,23 +1,75 @@
 import os
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from deadheat.cli import main
+from deadheat.campaign.run import RunContext
+from deadheat.cli import capacity, main
 from deadheat.cli.endings import ExitCode
 from deadheat.host import cpu_time
+from deadheat.load import find_engine
+from deadheat.protocol import SearchProtocol
+from deadheat.store import Store
 from tests.hosts.greeting import race_protocol
 from tests.report.made import MadeRun, made_run
 from tests.servers.contenders import CATALOG
+
+HERE = Path(__file__).resolve().parents[2]
 
 
 def short_race(stopping: str) -> str:
     """The file of a race of short trials; `stopping` is as TOML has it."""
     values = {"connections": "[2]", "duration_s": "0.1", "warmup": '{ kind = "none" }'}
     return race_protocol("short", stopping, controls="false", **values)
+
+
+ONE_BY_ONE = """
+name = "one-by-one"
+about = "Two short trials of each server."
+kind = "alone"
+connections = [2]
+duration_s = 0.1
+order = "listed"
+controls = false
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+repetitions = 2
+"""
+
+
+@contextmanager
+def started(*words: str, before: str = "") -> Iterator["subprocess.Popen[str]"]:
+    """`deadheat` in a process of its own, which begins with the code `before`."""
+    code = f"{before}from deadheat.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HERE / "src"),
+            "DEADHEAT_LOAD": find_engine(),
+            "PYTHONUNBUFFERED": "1",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+
+
+def rows(home: Path, query: str) -> list[dict[str, Any]]:
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        return store.rows(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +136,28 @@ def run(home: Path) -> MadeRun:
 
 
 @pytest.fixture
+def catalog(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the catalog, to be changed."""
+    folder = Path(shutil.copytree(CATALOG, tmp_path / "catalog"))
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(folder))
+    return folder
+
+
+@pytest.fixture
 def bare_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with nothing installed."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[RunContext[SearchProtocol]]:
+    """The searches for a capacity that were begun. They find nothing."""
+    begun: list[RunContext[SearchProtocol]] = []
+
+    def find_capacities(context: RunContext[SearchProtocol], _: object) -> list[object]:
+        begun.append(context)
+        return []
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    return begun

@@ -7,31 +7,21 @@ import pytest
 from deadheat.cluster.result import ClusterHost, ClusterRecord, HostPair, write_record
 from tests.cli.conftest import Deadheat
 
-SETTLE = Path(__file__).parents[2] / "protocols" / "settle.toml"
-
-
-@pytest.fixture
-def sliced() -> str:
-    """The file of a protocol with slices, which the catalog of the tests lacks."""
-    return str(SETTLE)
-
 
 def test_without_ray_the_hint_names_the_extra(
-    deadheat: Deadheat, sliced: str, monkeypatch: pytest.MonkeyPatch
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    ended = deadheat("cluster", "run", "hello", "--protocol", sliced)
+    ended = deadheat("cluster", "run", "hello")
     assert ended.code == 1
     assert "a cluster run needs Ray" in ended.err
     assert ended.hint == "install it: pip install 'deadheat[cluster]'"
 
 
-def test_an_output_folder_with_files_is_refused(
-    deadheat: Deadheat, sliced: str, tmp_path: Path
-) -> None:
+def test_an_output_folder_with_files_is_refused(deadheat: Deadheat, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    ended = deadheat("cluster", "run", "hello", "--protocol", sliced, "-o", str(tmp_path / "full"))
+    ended = deadheat("cluster", "run", "hello", "-o", str(tmp_path / "full"))
     assert "full: it is not empty" in ended.err
 
 

@@ -28,8 +28,7 @@ from deadheat.measure import inspection
 from deadheat.measure.world import World
 from deadheat.protocol import SearchProtocol, Settle, SliceProtocol
 from deadheat.store import Capacity, Store
-from tests.cli.conftest import Deadheat
-from tests.cli.test_run import HERE
+from tests.cli.conftest import HERE, Deadheat, rows
 from tests.servers.contenders import CATALOG, running
 
 
@@ -133,18 +132,16 @@ def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.Monke
 def test_bug_plan_counted_servers_that_a_run_does_not_take(
     deadheat: Deadheat, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rows(servers: Sequence[Server]) -> list[SimpleNamespace]:
+    def listed(servers: Sequence[Server]) -> list[SimpleNamespace]:
         return [SimpleNamespace(name=each.name, ready=each.name in ready) for each in servers]
 
     ready = {"hello", "outlives-sigterm"}
-    monkeypatch.setattr(choice, "rows_of", rows)
+    monkeypatch.setattr(choice, "rows_of", listed)
     planned = deadheat("plan", "--protocol", "brief", "--json")
     assert json.loads(planned.out)["contenders"] == sorted(ready)
     assert "left out, not ready here: bad-gateway, " in planned.err
     assert deadheat("run", "--protocol", "brief").ran
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        names = {row["name"] for row in store.rows("SELECT name FROM contender")}
-    assert names == ready
+    assert {row["name"] for row in rows(home, "SELECT name FROM contender")} == ready
     ready.clear()
     assert "error: no server is ready here" in deadheat("plan", "--protocol", "brief").err
 
@@ -174,9 +171,7 @@ def test_repetitions_replace_the_stopping_rule_of_settle(
     assert "after 3 repetitions" in ended.out
 
 
-def test_protocols_are_listed(deadheat: Deadheat) -> None:
-    lines = [line.split(maxsplit=1) for line in deadheat("protocols").out.splitlines()]
-    assert ["brief", "Two short trials of each server."] in lines
+def test_protocols_are_listed_as_json(deadheat: Deadheat) -> None:
     protocols = json.loads(deadheat("protocols", "--json").out)
     assert [2] in [protocol["connections"] for protocol in protocols]
 
@@ -288,7 +283,7 @@ def test_own_servers_take_part_in_every_race(
     home: Path,
     shop: tuple[str, ...],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    searches: list[RunContext[SearchProtocol]],
 ) -> None:
     brief, command = ("--protocol", "brief"), shlex.join(shop)
     two = ("--command", command, "--command", command, "--name", "old", "--name", "new")
@@ -300,19 +295,12 @@ def test_own_servers_take_part_in_every_race(
     for words in ((*two, *items), (*put, "--name", "put", "--", *shop)):
         ended = deadheat("run", *brief, *words)
         assert ended.ran, ended.err
-    searched: list[str] = []
-
-    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
-        searched.extend(each.contender.name for each in context.entered_contenders)
-        return []
-
-    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
     assert deadheat("capacity", *items, "--name", "most", "--", *shop).code == 0
-    assert "most" in searched
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        trials = "SELECT DISTINCT c.name, trial.state FROM trial JOIN contender c"
-        rows = store.rows(f"{trials} ON c.id = contender_id ORDER BY c.name")
-    assert [tuple(row.values()) for row in rows] == [(n, "ok") for n in ("new", "old", "put")]
+    (context,) = searches
+    assert "most" in [each.contender.name for each in context.entered_contenders]
+    trials = "SELECT DISTINCT c.name, trial.state FROM trial JOIN contender c"
+    raced = rows(home, f"{trials} ON c.id = contender_id ORDER BY c.name")
+    assert [tuple(row.values()) for row in raced] == [(n, "ok") for n in ("new", "old", "put")]
 
 
 def test_bug_an_interrupt_lost_the_capacities_that_were_found(
@@ -328,8 +316,7 @@ def test_bug_an_interrupt_lost_the_capacities_that_were_found(
     ended = deadheat("capacity", "hello")
     assert ended.code == ExitCode.INTERRUPTED
     assert "interrupted: `deadheat report " in ended.err
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        (run,) = store.rows("SELECT id, state, conclusion FROM run")
+    (run,) = rows(home, "SELECT id, state, conclusion FROM run")
     assert run["state"] == "interrupted"
     assert json.loads(run["conclusion"])["capacities"] == [of_hello.model_dump()]
     assert "hello: 10 requests/s held p99=10ms" in deadheat("report", run["id"], "-v").out

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli.endings import ExitCode
-from tests.cli.conftest import Deadheat, short_race
+from tests.cli.conftest import HERE, Deadheat, short_race
 from tests.cli.test_workloads import ITEMS
 
 
@@ -90,7 +90,6 @@ def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadhe
     assert "default, at-once" in ended.hint
 
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 OWN = "sh -c true {port}"
 REFUSED = f"""
 run hello --connections 10,many  |  '10,many': expected positive numbers such as 10,100,1000
@@ -128,6 +127,7 @@ run hello --workload bad.toml  |  bad.toml:2: requests: expected an array
 cluster run hello --protocol paper  |  paper: its kind is 'alone', and here it has to be 'slices'
 cluster run bun-serve --shared apache-static --workload json --catalog REPO  |  --shared apache
 board race hello --protocol settel  |  --protocol settel: no file
+board race --shared hallo  |  unknown server 'hallo' in
 board race hello --protocol short.toml  |  expected the transport http
 run -- ./my-server 8080  |  `./my-server 8080` has no {{port}}
 run -- no-such-program {{port}}  |  no program 'no-such-program': not found on PATH
@@ -149,6 +149,15 @@ run --setting multicore --url http://[::1]:1/  |  --setting: expected a server o
 run --protocol paper --workers 4  |  --workers: protocol paper says how its servers
 run hello --protocol paper --setting multicore  |  --setting: protocol paper says how
 run hello:multicore --protocol paper  |  hello:multicore: protocol paper says how its
+run hello --transport h2  |  --transport h2: none of the chosen servers
+verify hello --transport h2  |  --transport h2: none of the chosen servers
+run hello --transport http,tls  |  'http,tls': expected http, https, h2 or
+run hello --transport h2 --streams 3 --close  |  a connection per request has one stream
+run hello --transport https --protocol woo-2016  |  a replay has plain HTTP
+run hello --streams 3  |  expected the transport h2 or h2c
+run hello --tls-key rsa  |  expected the transport https or h2
+run go-net-http --catalog REPO --setting h2  |  go-net-http:h2: h2 is a transport
+capacity hello --url https://127.0.0.1:1/  |  --transport http,https: these servers need both
 run dies-mid-trial:at-once --transport http,h2  |  --transport and the setting at-once
 explain --setting multicore -- {OWN}  |  --setting: expected a server of the catalog
 footprint --setting multicore -- {OWN}  |  --setting: expected a server of the catalog
@@ -223,7 +232,7 @@ def test_a_line_that_cannot_be_is_refused_before_anything_starts(
     """Most of these options were once ignored, or reported after everything had been measured."""
     monkeypatch.chdir(files)
     words, _, said = line.partition("  |  ")
-    ended = deadheat(*shlex.split(words.replace("REPO", str(REPOSITORY))))
+    ended = deadheat(*shlex.split(words.replace("REPO", str(HERE))))
     assert (ended.code, ended.out, said in ended.err) == (ExitCode.USAGE, "", True), ended.err
     assert ended.hint or ".toml:" in ended.err, "a file needs no other hint than its line"
     assert [word for word in ("starting", "building", "secret") if word in ended.err] == []

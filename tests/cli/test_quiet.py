@@ -17,14 +17,6 @@ def world_on(host: BusyHost, folder: Path) -> World:
     return replace(world, server_host=host, loads=(replace(world.load, host=host),))
 
 
-def test_one_line_says_how_quiet_the_machine_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    require_quiet(world_on(BusyHost(), tmp_path), None, None)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("the machine is quiet: ")
-
-
 def test_a_busy_machine_without_a_terminal_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -39,11 +31,15 @@ def test_the_user_decides_whether_to_measure_on_a_busy_machine(tmp_path: Path) -
         require_quiet(world, None, lambda question: False)
 
 
-def test_a_quiet_machine_is_not_asked_about(tmp_path: Path) -> None:
+def test_a_quiet_machine_is_not_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refuse(question: str) -> bool:
         raise AssertionError(question)
 
     require_quiet(world_on(BusyHost(), tmp_path), None, refuse)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("the machine is quiet: ")
 
 
 def test_waits_until_the_machine_is_quiet(

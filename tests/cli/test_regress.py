@@ -32,17 +32,23 @@ START = ("--", *PYTHON, "made.py", "127.0.0.1", "{port}")
 BUILD = "cp server.py made.py"
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three commits with the tags `good`, `same` (as fast) and `slower`."""
-    folder = tmp_path / "repository"
+def tagged(folder: Path, name: str, **texts: str) -> Path:
+    """A repository of one file, with a commit for each of its texts and a tag for each commit."""
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
-    for text, tag in ((HELLO, "good"), (HELLO + "# same\n", "same"), (SLOWER, "slower")):
-        (folder / "server.py").write_text(text)
+    for tag, text in texts.items():
+        (folder / name).write_text(text)
         git(folder, "add", ".")
         git(folder, "commit", "-q", "-m", tag)
         git(folder, "tag", tag)
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three commits with the tags `good`, `same` (as fast) and `slower`."""
+    texts = {"good": HELLO, "same": f"{HELLO}# same\n", "slower": SLOWER}
+    folder = tagged(tmp_path / "repository", "server.py", **texts)
     monkeypatch.chdir(folder)
     return folder
 
@@ -65,16 +71,20 @@ def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     assert (fails, skips) == ((1, 0) if document["outcome"] == "FAIL" else (0, 1))
 
 
+def invalid_race(plan: Plan, store: Store) -> MadeRun:
+    run = MadeRun(store)
+    names = [contender.name for contender in plan.extra]
+    run.race(dict.fromkeys(names, 1000), blocks=2, gates_of=dict.fromkeys(names, failed()))
+    return run
+
+
 def test_a_race_without_a_valid_trial_still_prints_its_document(
     deadheat: Deadheat, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: with exit code 5, `--json` printed nothing and `--junit` wrote nothing."""
 
     def stopped(plan: Plan, world: World, store: Store, *_: object) -> str:
-        run = MadeRun(store)
-        names = [contender.name for contender in plan.extra]
-        gates = dict.fromkeys(names, failed())
-        run.race(dict.fromkeys(names, 1000), blocks=2, gates_of=gates)
+        run = invalid_race(plan, store)
         run.end("failed")
         error = Unmeasurable("the last 10 trials were all invalid", "close other programs")
         error.run_id = run.run_id
@@ -101,10 +111,7 @@ def test_a_budget_spent_without_a_valid_trial_is_unmeasurable(
     """At a noisy time, a race goes on until its budget is spent."""
 
     def spent(plan: Plan, world: World, store: Store, *_: object) -> str:
-        run = MadeRun(store)
-        names = [contender.name for contender in plan.extra]
-        run.race(dict.fromkeys(names, 1000), blocks=2, gates_of=dict.fromkeys(names, failed()))
-        return run.end(why="budget spent")
+        return invalid_race(plan, store).end(why="budget spent")
 
     monkeypatch.setattr(regress, "conduct", spent)
     ended = deadheat("regress", "--base", "good", "--json", *RACE, *START)
@@ -137,15 +144,6 @@ def test_rejects_revisions_that_cannot_race(
     ended = deadheat("regress", *options, *RACE, *START)
     assert ended.code == (1 if "--build" in options else 2)
     assert symptom in ended.err
-
-
-@pytest.mark.parametrize("flag", ["--comment", "--junit"])
-def test_bug_a_file_over_the_store_was_blamed_on_another_flag(
-    deadheat: Deadheat, run: MadeRun, flag: str
-) -> None:
-    ended = deadheat("regress", "--base", "good", flag, str(run.store.path), *START)
-    assert ended.code == 2
-    assert f"{flag} {run.store.path}: the command also uses this file" in ended.err
 
 
 def test_rejects_a_folder_outside_a_repository(

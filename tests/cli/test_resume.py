@@ -1,38 +1,17 @@
 """`deadheat resume` on real servers."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from deadheat.host.local import LocalHost
-from deadheat.load import find_engine
-from tests.cli.conftest import Deadheat, short_race
-from tests.cli.test_run import HERE, rows
+from tests.cli.conftest import ONE_BY_ONE, Deadheat, rows, short_race, started
 from tests.report.made import MadeRun
 from tests.servers.contenders import CATALOG, PYTHON, running
 
-ONE_BY_ONE = """
-name = "one-by-one"
-about = "Two short trials of each server."
-kind = "alone"
-connections = [2]
-duration_s = 0.1
-order = "listed"
-controls = false
-
-[warmup]
-kind = "none"
-
-[stopping]
-kind = "fixed"
-repetitions = 2
-"""
 PLACES = "SELECT name, connections, block FROM trial JOIN contender ON contender.id = contender_id"
 
 
@@ -43,17 +22,7 @@ def killed(home: Path, tmp_path: Path) -> str:
     path.write_text(ONE_BY_ONE)
     chosen = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
     arguments = (*chosen, "--repetitions", "4", "--duration", "300ms")
-    with subprocess.Popen(
-        [sys.executable, "-c", "from deadheat.cli import main; main()", *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(HERE / "src"),
-            "DEADHEAT_LOAD": find_engine(),
-            "PYTHONUNBUFFERED": "1",
-        },
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(*arguments) as process:
         assert process.stderr is not None
         assert any("hello: repetition 1" in line for line in process.stderr)
         while len(rows(home, PLACES)) < 2:

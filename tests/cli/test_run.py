@@ -1,13 +1,10 @@
 """`deadheat run` on real servers; most of them misbehave on purpose."""
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,37 +13,17 @@ from deadheat.cli.stored import warn_of_running_runs
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.store import Store
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import ONE_BY_ONE, Deadheat, rows, started
 from tests.report.made import made_run
 from tests.servers.contenders import CATALOG, PYTHON, running
 
-HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
-TIRING = """
-name = "tiring"
-about = "Two short trials of each server, with its recovery."
-kind = "alone"
-connections = [2]
-duration_s = 0.1
-controls = false
-
-[warmup]
-kind = "none"
-
-[stopping]
-kind = "fixed"
-repetitions = 2
-
+RECOVERY = """
 [recovery]
 watch_s = 2
 probe_s = 0.2
 rate_share = 0.1
 """
-
-
-def rows(home: Path, query: str) -> list[dict[str, Any]]:
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        return store.rows(query)
 
 
 def test_a_run_prints_its_table_and_where_it_is_stored(deadheat: Deadheat, home: Path) -> None:
@@ -124,24 +101,12 @@ def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
     """SIGTERM and SIGHUP become an interrupt too: see test_endings.py."""
     # If the tests run in the background, SIGINT may be ignored; beside other tests, any number of
     # trials may be invalid.
-    code = (
+    before = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         f"from deadheat.campaign import failures; failures.TRIALS_MAX = {sys.maxsize}; "
-        "from deadheat.cli import main; main()"
     )
     arguments = ("run", "hello", *BRIEF, "--repetitions", "100000")
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(HERE / "src"),
-            "DEADHEAT_LOAD": find_engine(),
-            "PYTHONUNBUFFERED": "1",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(*arguments, before=before) as process:
         assert process.stderr is not None
         assert any("block 3" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
@@ -157,8 +122,8 @@ def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
 
 
 def test_a_decay_run_prints_the_decay_table(deadheat: Deadheat, tmp_path: Path) -> None:
-    path = tmp_path / "tiring.toml"
-    path.write_text(TIRING)
+    path = tmp_path / "one-by-one.toml"
+    path.write_text(ONE_BY_ONE + RECOVERY)
     ended = deadheat("run", "hello", "--protocol", str(path))
     assert ended.ran
     assert "Decay and recovery" in ended.out

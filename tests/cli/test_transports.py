@@ -12,12 +12,11 @@ import pytest
 
 from deadheat.campaign import explain, failures
 from deadheat.campaign.run import RunContext
-from deadheat.cli import capacity, verify
+from deadheat.cli import verify
 from deadheat.measure.inspection import Inspection
 from deadheat.protocol import SearchProtocol
-from deadheat.store import Store
-from tests.campaign.test_revision import git
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import Deadheat, rows
+from tests.cli.test_regress import tagged
 from tests.hosts.greeting import race_protocol
 from tests.servers.contenders import CATALOG
 
@@ -81,8 +80,7 @@ def test_a_server_races_on_each_transport_that_its_manifest_names(
     assert report["run"]["workloads"] == ["hello", "hello:https", "hello:h2"]
     levels = {each["name"]: len(each["levels"]) for each in report["contenders"]}
     assert levels == {"hello": 1, "nulls": 3, "null-server": 3, "reference": 3}
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        names = [row["name"] for row in store.rows("SELECT name FROM contender ORDER BY id")]
+    names = [row["name"] for row in rows(home, "SELECT name FROM contender ORDER BY id")]
     assert names[:4] == ["hello", "nulls", "nulls:https", "nulls:h2"]
     assert {"null-server", "null-server:https", "reference:h2"} <= set(names)
     used = [line for line in report["heading"] if "TLS 1.3, TLS_AES_128_GCM_SHA256, " in line]
@@ -166,33 +164,6 @@ def test_bug_verify_all_tried_transports_that_were_not_asked_for(
     assert seen == [(names, verify.ALL_LEVELS) for names in tried], "each under load"
 
 
-@pytest.mark.parametrize(
-    ("words", "symptom"),
-    [
-        (("run", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
-        (("verify", "hello", "--transport", "h2"), "--transport h2: none of the chosen servers"),
-        (("run", "nulls", "--setting", "h2"), "nulls:h2: h2 is a transport"),
-        (("run", "nulls", "--transport", "http,tls"), "'http,tls': expected http, https, h2 or"),
-        (("run", "nulls", "--streams", "3"), "expected the transport h2 or h2c"),
-        (("run", "nulls", "--tls-key", "rsa"), "expected the transport https or h2"),
-        (
-            ("run", "nulls", "--transport", "h2", "--streams", "3", "--close"),
-            "a connection per request has one stream",
-        ),
-        (
-            ("run", "nulls", "--transport", "https", "--protocol", "woo-2016"),
-            "a replay has plain HTTP",
-        ),
-    ],
-)
-def test_transports_that_cannot_be_are_refused(
-    deadheat: Deadheat, words: tuple[str, ...], symptom: str
-) -> None:
-    ended = deadheat(*words)
-    assert ended.code == 2, ended.out
-    assert symptom in ended.err
-
-
 def test_the_gap_of_a_server_over_two_transports_is_split(
     deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,16 +190,10 @@ def test_a_slower_revision_does_not_pass_over_a_transport(
 ) -> None:
     """INCONCLUSIVE is possible, because gates may fail on a busy machine."""
     monkeypatch.setattr(failures, "TRIALS_MAX", sys.maxsize)  # or the race may end early
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
     null_server = 'exec deadheat-load --bind 127.0.0.1 --null-server "$1" --cert "$2" --key "$3"'
-    for tag, work in (("good", 0), ("slower", 500_000)):
-        (folder / "serve.sh").write_text(f"{null_server} --null-work {work}\n")
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", tag)
-        git(folder, "tag", tag)
-    monkeypatch.chdir(folder)
+    works = {"good": 0, "slower": 500_000}
+    texts = {tag: f"{null_server} --null-work {work}\n" for tag, work in works.items()}
+    monkeypatch.chdir(tagged(tmp_path / "repository", "serve.sh", **texts))
     comment, junit = tmp_path / "comment.md", tmp_path / "junit.xml"
     race = ("--protocol", str(tmp_path / "catalog" / "race.toml"), "--transport", transport)
     starts = ("--invocations", "3", "--repetitions", "9")
@@ -245,8 +210,7 @@ def test_a_slower_revision_does_not_pass_over_a_transport(
     assert f"| hello:{transport}, 2 |" in comment.read_text()
     (case,) = ElementTree.parse(junit).iter("testcase")
     assert case.get("name") == f"rate at hello:{transport}, 2 connections"
-    with Store(tmp_path / "home" / "runs.sqlite", read_only=True) as store:
-        names = [row["name"] for row in store.rows("SELECT name FROM contender")]
+    names = [row["name"] for row in rows(tmp_path / "home", "SELECT name FROM contender")]
     assert all(name.endswith(f":{transport}") for name in names), names
 
 
@@ -269,8 +233,7 @@ def test_the_capacity_of_a_server_over_a_transport(
     (found,) = document["capacities"]
     assert found["name"] == f"nulls:{transport}"
     assert found["trials"] > 0, found
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        (row,) = store.rows("SELECT max(requests_ok) AS most FROM trial")
+    (row,) = rows(home, "SELECT max(requests_ok) AS most FROM trial")
     assert row["most"] > 0
     for format_ in formats:
         shown = deadheat("report", document["run"], "--format", format_)
@@ -278,22 +241,8 @@ def test_the_capacity_of_a_server_over_a_transport(
 
 
 def test_bug_a_search_for_capacity_ignored_the_kind_of_key(
-    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+    deadheat: Deadheat, searches: list[RunContext[SearchProtocol]]
 ) -> None:
-    keys: list[str] = []
-
-    def find_capacities(context: RunContext[SearchProtocol], *_: object) -> list[object]:
-        assert context.world.certificates is not None
-        keys.append(context.world.certificates.key)
-        return []
-
-    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
     ended = deadheat("capacity", "nulls", "--transport", "https", "--tls-key", "rsa")
-    assert (ended.code, keys) == (0, ["rsa"]), ended.err
-
-
-def test_bug_a_search_for_capacity_over_two_transports_could_not_be_reported(
-    deadheat: Deadheat,
-) -> None:
-    ended = deadheat("capacity", "nulls", "--url", "https://127.0.0.1:1/")
-    assert (ended.code, "--transport http,https: " in ended.err) == (2, True), ended.err
+    assert ended.code == 0, ended.err
+    assert [each.world.certificates and each.world.certificates.key for each in searches] == ["rsa"]

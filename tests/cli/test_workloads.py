@@ -9,10 +9,8 @@ import pytest
 
 from deadheat.measure import own_servers
 from deadheat.measure.contender import Contender
-from deadheat.store import Store
-from tests.cli.conftest import Deadheat
+from tests.cli.conftest import HERE, Deadheat, rows
 
-HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
 ITEMS = """\
 name = "items"
@@ -90,9 +88,8 @@ def test_races_an_own_command_with_a_workload(
     )
     assert ended.ran, ended.err
     assert "workload items" in ended.out
-    with Store(home / "runs.sqlite", read_only=True) as store:
-        (run,) = store.rows("SELECT id, protocol FROM run")
-        trials = store.rows("SELECT state, command FROM trial")
+    (run,) = rows(home, "SELECT id, protocol FROM run")
+    trials = rows(home, "SELECT state, command FROM trial")
     assert json.loads(run["protocol"])["workloads"][0]["draws"] == 20
     assert {trial["state"] for trial in trials} == {"ok"}
     assert all("--workload" in json.loads(trial["command"]) for trial in trials)
