@@ -110,6 +110,7 @@ run hello --memory-limit 0M  |  '0M': expected a size
 run hello --memory-limit=-1G  |  '-1G': expected a size
 run hello --memory-limit 1e9G  |  '1e9G': expected a size
 run hello --memory-limit nanG  |  'nanG': expected a size
+run hello --rate 1000,x  |  'x': expected requests/s or shares below 100%
 run hello --wait-quiet=soon  |  'soon': expected a duration
 run --wait-quiet no-such-server  |  unknown server 'no-such-server'
 resume x --more 0s  |  '0s': expected a duration
