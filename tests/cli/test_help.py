@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 
 from deadheat import __version__
 from deadheat.cli import SUMMARIES, cli
-from deadheat.cli.help import SECTION_OF, SECTIONS, SHELLS, VARIABLE, Command, Flag
+from deadheat.cli.help import SHELLS, VARIABLE, Command, Flag, Topic
 from deadheat.cli.options import DURATION
 from deadheat.cli.workloads import import_command as import_workload
 from tests.cli.conftest import Deadheat
@@ -44,7 +44,7 @@ def test_the_help_of_every_command(name: str, command: click.Command) -> None:
     assert isinstance(command, Command)
     shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
     text, example, examples = shown.partition("\n  Example")
-    _, rows = re.split(rf"^(?:Options|{'|'.join(SECTIONS)}):$", text, maxsplit=1, flags=re.M)
+    _, rows = re.split(rf"^(?:Options|{'|'.join(Topic)}):$", text, maxsplit=1, flags=re.M)
     flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", rows, re.M)
     options = visible(command)
     assert {*flags, "--help"} == {max(option.opts, key=len) for option in options} | {"--help"}
@@ -54,13 +54,17 @@ def test_the_help_of_every_command(name: str, command: click.Command) -> None:
     assert max(map(len, examples.splitlines())) <= 100
 
 
-def test_flags_have_one_order_in_every_command() -> None:
+def test_flags_have_one_section_and_one_order_in_every_command() -> None:
+    sections: dict[str, set[Topic]] = {}
     before: set[tuple[str, str]] = set()
     for _, command in commands():
-        flags = [max(option.opts, key=len) for option in visible(command)]
-        for section in SECTIONS:
-            listed = [flag for flag in flags if SECTION_OF[flag] == section]
+        flags = [option for option in visible(command) if isinstance(option, Flag)]
+        for flag in flags:
+            sections.setdefault(max(flag.opts, key=len), set()).add(flag.section)
+        for section in Topic:
+            listed = [max(flag.opts, key=len) for flag in flags if flag.section is section]
             before |= set(itertools.combinations(listed, 2))
+    assert {flag: several for flag, several in sections.items() if len(several) > 1} == {}
     assert {pair for pair in before if pair[::-1] in before} == set()
 
 
@@ -68,7 +72,7 @@ def test_a_long_list_of_options_has_sections(deadheat: Deadheat) -> None:
     """`run --help` was one list of 41 options."""
     out = deadheat("run", "--help").out
     headings = re.findall(r"^([A-Z][a-z ]+):$", out, re.M)
-    assert headings == [section for section in SECTIONS if section != "Stored runs"]
+    assert headings == [section for section in Topic if section is not Topic.STORED_RUNS]
 
 
 def listed(out: str) -> list[str]:

@@ -19,7 +19,7 @@ from deadheat.boards.audit import audit_boards, own_run
 from deadheat.boards.checks.beside import read_names
 from deadheat.boards.readings import Readings, is_readings, read_readings
 from deadheat.catalog import find_root
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, integer, store_option
 from deadheat.cli.stored import command_line, read_from, require_another, show, stored
 from deadheat.errors import DeadheatError, UsageFault
@@ -38,36 +38,46 @@ BOARD_FILES = (".json", ".csv")
 @flag(
     "--format",
     "format_",
+    section=Topic.OUTPUT,
     type=click.Choice(boards_page.FORMATS),
     default="text",
     show_default=True,
     help="Output format; html is for FILE.",
 )
-@flag("--against", metavar="RUN", help="Another stored replay to compare with.")
+@flag(
+    "--against",
+    section=Topic.STORED_RUNS,
+    metavar="RUN",
+    help="Another stored replay to compare with.",
+)
 @flag(
     "--import",
     "table",
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="Published table to compare with, in the columns of published/*.csv.",
 )
 @flag(
     "--beside",
+    section=Topic.STORED_RUNS,
     metavar="RUN|FILE",
     help="Run of ours to compare the board with: a stored one, or a bundle.",
 )
 @flag(
     "--names",
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="CSV with the columns board, entry and server.  [default: the one that comes with "
     "deadheat]",
 )
 @flag(
     "--cpus",
+    section=Topic.LIMITS,
     type=integer(1, 4096),
     metavar="N",
     help="CPUs that a server of the board may use.  [default: what the board says]",
 )
-@flag("-o", "--output", type=FILE, help="File to write.")
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(

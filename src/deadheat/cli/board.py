@@ -26,7 +26,7 @@ from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.execution import Execution, carry_out, wait_quiet_option
-from deadheat.cli.help import Command, CommandGroup, flag
+from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import (
     DURATION,
     FOLDER,
@@ -71,12 +71,14 @@ DEFAULT_PROTOCOL = "settle"
 @connections_option
 @flag(
     "--together",
+    section=Topic.MEASUREMENT,
     type=integer(1, 50),
     default=TOGETHER,
     help=f"Number of servers in a part besides the shared ones, at most.  [default: {TOGETHER}]",
 )
 @flag(
     "--protocol",
+    section=Topic.MEASUREMENT,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     metavar="NAME|FILE",
@@ -85,12 +87,14 @@ DEFAULT_PROTOCOL = "settle"
 @flag(
     "--budget",
     "budget_s",
+    section=Topic.MEASUREMENT,
     type=DURATION,
     help="Stop after this long; the same command goes on later.  [default: what the parts need]",
 )
 @margin_option
 @flag(
     "--shared",
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Server that runs in every part, so that parts can be compared; repeat it for several.  "
@@ -102,6 +106,7 @@ DEFAULT_PROTOCOL = "settle"
     "-o",
     "--output",
     "folder",
+    section=Topic.OUTPUT,
     type=FOLDER,
     metavar="DIR",
     help="Folder of the edition: its runs, bundles and pages.  [default: edition in DEADHEAT_HOME]",
@@ -259,9 +264,18 @@ command.add_command(race)
 
 @command.command("write", cls=Command)
 @click.argument("runs", nargs=-1)
-@flag("-o", "--output", type=FOLDER, metavar="DIR", required=True, help="Folder to write.")
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Folder to write.",
+)
 @flag(
     "--before",
+    section=Topic.STORED_RUNS,
     multiple=True,
     metavar="RUN|DIR",
     help="An older edition to compare with: a run, a bundle or a folder of bundles; repeat it for "
@@ -269,6 +283,7 @@ command.add_command(race)
 )
 @flag(
     "--url",
+    section=Topic.SERVERS,
     metavar="URL",
     help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )

@@ -15,7 +15,7 @@ from deadheat.campaign.calibrate import (
 )
 from deadheat.catalog import find_root
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     DURATION,
     catalog_option,
@@ -43,18 +43,31 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 
 
 @listed("calibrate")
-@flag("--copies", type=integer(3), default=8, show_default=True, help="Number of equal copies.")
+@flag(
+    "--copies",
+    section=Topic.SERVERS,
+    type=integer(3),
+    default=8,
+    show_default=True,
+    help="Number of equal copies.",
+)
 @flag(
     "--budget",
     "budget_s",
+    section=Topic.MEASUREMENT,
     type=DURATION,
     help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
 )
 @flag(
-    "--races", type=integer(), default=8, show_default=True, help="Number of races; each is a run."
+    "--races",
+    section=Topic.MEASUREMENT,
+    type=integer(),
+    default=8,
+    show_default=True,
+    help="Number of races; each is a run.",
 )
 @seed_option
-@flag("--from", "runs", multiple=True, metavar="RUN", help=FROM)
+@flag("--from", "runs", section=Topic.STORED_RUNS, multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
 @native_only(
     "expected none, because calibrate races copies of the null server, which always runs natively",

@@ -15,7 +15,7 @@ from deadheat.cli.choice import (
     refuse_start,
     selections_of,
 )
-from deadheat.cli.help import WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     DURATION,
     LEVELS,
@@ -59,15 +59,23 @@ from deadheat.store.listing import run_argument
 @one_transport_option
 @flag(
     "--slo",
+    section=Topic.LOAD,
     default="p99=10ms",
     show_default=True,
     metavar="QUANTILE=TIME",
     help="Latency objective: this quantile of the response time is at most this.",
 )
-@flag("-c", "--connections", type=LEVELS, help="Number of connections.")
+@flag("-c", "--connections", section=Topic.LOAD, type=LEVELS, help="Number of connections.")
 @streams_option
 @tls_key_option
-@flag("-d", "--duration", "duration_s", type=DURATION, help="Duration of one trial.")
+@flag(
+    "-d",
+    "--duration",
+    "duration_s",
+    section=Topic.MEASUREMENT,
+    type=DURATION,
+    help="Duration of one trial.",
+)
 @limit_options
 @runtime_options
 @host_options

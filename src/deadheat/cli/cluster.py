@@ -17,7 +17,7 @@ from deadheat.catalog import find_root, selection
 from deadheat.cli import SUMMARIES, main
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Command, CommandGroup, flag
+from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import (
     DURATION,
     FOLDER,
@@ -55,12 +55,14 @@ def command() -> None:
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @flag(
     "--address",
+    section=Topic.MACHINES,
     default=lambda: os.environ.get("RAY_ADDRESS", "auto"),
     metavar="HOST:PORT",
     help="Address of the Ray cluster.  [default: RAY_ADDRESS, or the cluster of this host]",
 )
 @flag(
     "--shared",
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Server that runs on every pair of hosts, so that pairs can be compared; repeat it for "
@@ -68,13 +70,17 @@ def command() -> None:
 )
 @flag(
     "--together",
+    section=Topic.MEASUREMENT,
     type=integer(1, 50),
     default=6,
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
-@flag("--ssh-user", metavar="USER", help="User on the server hosts, for ssh.")
+@flag(
+    "--ssh-user", section=Topic.MACHINES, metavar="USER", help="User on the server hosts, for ssh."
+)
 @flag(
     "--protocol",
+    section=Topic.MEASUREMENT,
     metavar="NAME|FILE",
     help="What to measure and how; `deadheat protocols` lists the names.  [default: settle]",
 )
@@ -82,12 +88,25 @@ def command() -> None:
 @connections_option
 @flag(
     "--budget",
+    section=Topic.MEASUREMENT,
     type=DURATION,
     help="Stop each run after this long, even if undecided.  [default: 5m in settle]",
 )
 @margin_option
-@flag("--load-threads", type=integer(), help="Number of CPUs for the load generator.")
-@flag("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the bundles of all runs.")
+@flag(
+    "--load-threads",
+    section=Topic.LOAD,
+    type=integer(),
+    help="Number of CPUs for the load generator.",
+)
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    help="Folder for the bundles of all runs.",
+)
 @catalog_option
 @json_option
 def run(

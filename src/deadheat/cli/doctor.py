@@ -9,7 +9,7 @@ from dataclasses import asdict
 from rich.text import Text
 
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import json_option
 from deadheat.cli.race_options import machine_options
 from deadheat.console import console
@@ -30,7 +30,12 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 
 
 @listed("doctor")
-@flag("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
+@flag(
+    "--strict",
+    section=Topic.MEASUREMENT,
+    is_flag=True,
+    help="Exit with code 1 if a finding is bad.",
+)
 @machine_options
 @json_option
 def command(strict: bool, hosts: Hosts, as_json: bool) -> None:

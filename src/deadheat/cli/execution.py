@@ -21,7 +21,7 @@ from deadheat.campaign.schedule import estimate
 from deadheat.catalog import Catalog
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Decorator, flag
+from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import (
     DURATION,
     FILE,
@@ -99,6 +99,7 @@ def wait_quiet_option(begin: str) -> Decorator:
     return flag(
         "--wait-quiet",
         "wait_quiet_s",
+        section=Topic.MEASUREMENT,
         type=DURATION,
         bare="10m",
         metavar="[=DURATION]",
@@ -109,12 +110,15 @@ def wait_quiet_option(begin: str) -> Decorator:
 _LINK_WAIT = flag(
     "--link-wait",
     "link_wait_s",
+    section=Topic.MACHINES,
     type=DURATION,
     default="10m",
     show_default=True,
     help="Time to wait for a lost connection to another host.",
 )
-_OUTPUT = flag("-o", "--output", type=FILE, help="File for the result as Markdown.")
+_OUTPUT = flag(
+    "-o", "--output", section=Topic.OUTPUT, type=FILE, help="File for the result as Markdown."
+)
 
 
 def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any
 
 import click
@@ -18,35 +19,31 @@ EXAMPLES = "\b\nExample"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-SECTIONS = {  # of a help, in their order; the flags of one are in the order of declaration
-    "Servers": """--language --setting --workers --url --command --name --cacert --insecure --path
-        --any-body --base --head --build --shared --all --like --hello --copies""",
-    "Load": """--header --method --body --expect-status --workload --transport --connections
-        --streams --tls-key --close --generator --load-threads --rate --idle-connections --slo""",
-    "Measurement": """--protocol --budget --margin --duration --repetitions --invocations
-        --duration-scale --no-request-cap --asleep --price --latency --seed --wait-quiet --strict
-        --starts --together --load --freeze --races""",
-    "Stored runs": """--more --from --list --in --before --logs --builds --runs-older-than --against
-        --import --beside --names --curl""",
-    "Builds": "--install --build-timeout --runtime --base-image --jobs",
-    "Limits": "--memory-limit --process-limit --log-limit --isolate --cpus",
-    "Other machines": """--server-host --load-host --server-address --link-wait --address
-        --ssh-user""",
-    "Output": """--output --json --verbose --format --picture --of --all-series --raw --comment
-        --junit --page""",
-    "Other": "--catalog --store --port --host --yes --help",
-}
-SECTION_OF = {name: section for section, flags in SECTIONS.items() for name in flags.split()}
+class Topic(StrEnum):
+    """The sections of a help, in their order. Flags of one are in the order of declaration."""
+
+    SERVERS = "Servers"
+    LOAD = "Load"
+    MEASUREMENT = "Measurement"
+    STORED_RUNS = "Stored runs"
+    BUILDS = "Builds"
+    LIMITS = "Limits"
+    MACHINES = "Other machines"
+    OUTPUT = "Output"
+    OTHER = "Other"
 
 
 class Flag(click.Option):
-    """An option of a section of the help.
+    """An option that knows its section of the help.
 
     `bare` is its value if it is given without one; a value then follows `=`.
     """
 
-    def __init__(self, *args: Any, bare: str | None = None, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, section: Topic, bare: str | None = None, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
+        self.section = section
         self.bare = bare
 
     def handle_parse_result(
@@ -96,9 +93,9 @@ def _unknown_names(options: Mapping[str, Any]) -> list[DeadheatError]:
     return []
 
 
-def flag(*names: str, **attributes: Any) -> Decorator:
-    """Declare a `Flag`; the attributes are those of `click.option`."""
-    return click.option(*names, cls=Flag, **attributes)
+def flag(*names: str, section: Topic, **attributes: Any) -> Decorator:
+    """Declare a `Flag`; the other attributes are those of `click.option`."""
+    return click.option(*names, cls=Flag, section=section, **attributes)
 
 
 class _ExamplesLast(click.Command):
@@ -116,20 +113,20 @@ class CommandGroup(_ExamplesLast, click.Group):
 
 
 class Command(_ExamplesLast):
-    """A command whose options are listed by `SECTIONS`, with headings if there are many."""
+    """A command whose options are listed by `Topic`, with headings if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+        rows: dict[Topic, list[tuple[str, str]]] = {section: [] for section in Topic}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                rows[SECTION_OF[max(param.opts, key=len)]].append(record)
+                rows[param.section if isinstance(param, Flag) else Topic.OTHER].append(record)
         listed = [row for several in rows.values() for row in several]
         width = min(max(len(flags) for flags, _ in listed), COLUMN_MAX)
         headed = rows if len(listed) > FLAT_MAX else {"Options": listed}
         for heading, several in headed.items():
             if several:
-                with formatter.section(heading):
+                with formatter.section(str(heading)):
                     aligned = [(flags.ljust(width), text) for flags, text in several]
                     formatter.write_dl(aligned, COLUMN_MAX)
 

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from deadheat.catalog.manifest import TRANSPORTS, WEEK_S
-from deadheat.cli.help import files_of_own, flag
+from deadheat.cli.help import Topic, files_of_own, flag
 from deadheat.errors import DeadheatError
 from deadheat.home import home
 
@@ -140,38 +140,48 @@ servers_argument = click.argument("servers", nargs=-1, shell_complete=complete_s
 language_option = flag(
     "--language",
     "languages",
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Only servers in this language; repeat it for several.",
 )
 setting_option = flag(
     "--setting",
+    section=Topic.SERVERS,
     default="default",
     metavar="NAME",
     help="Setting in which servers start, e.g. multicore.",
 )
 seed_option = flag(
     "--seed",
+    section=Topic.MEASUREMENT,
     type=integer(0, 2**63 - 1),
     default=lambda: random.randrange(2**31),
     help="Seed of the random order; stored with the run.  [default: random]",
 )
 install_option = flag(
     "--install",
+    section=Topic.BUILDS,
     is_flag=True,
     help="First install the tools that `deadheat list` reports as missing; needs root.",
 )
 base_image_option = flag(
     "--base-image",
+    section=Topic.BUILDS,
     metavar="IMAGE",
     help="Image on which containers are built.  [default: Debian 12, pinned by digest]",
 )
-json_option = flag("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = flag("--json", "as_json", section=Topic.OUTPUT, is_flag=True, help="Print JSON.")
 verbose_option = flag(
-    "-v", "--verbose", is_flag=True, help="Show all tables, the limits and the method."
+    "-v",
+    "--verbose",
+    section=Topic.OUTPUT,
+    is_flag=True,
+    help="Show all tables, the limits and the method.",
 )
 catalog_option = flag(
     "--catalog",
+    section=Topic.OTHER,
     metavar="DIR",
     help="Folder with servers/, recipes/ and protocols/.  [default: DEADHEAT_CATALOG, this "
     "folder or a parent, or the one that comes with deadheat]",
@@ -179,6 +189,7 @@ catalog_option = flag(
 store_option = flag(
     "--store",
     "store_path",
+    section=Topic.OTHER,
     type=FILE,
     help="File with the stored runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
     "~/.local/share/deadheat]",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.help import flag
+from deadheat.cli.help import Topic, flag
 from deadheat.cli.options import FILE
 from deadheat.cli.race_options import Options, grouped
 from deadheat.errors import DeadheatError, UsageFault
@@ -91,10 +91,14 @@ def _text_of(option: str, path: Path, bytes_max: int) -> str:
 
 _REQUEST_FLAGS = (
     flag(
-        "--path", metavar="PATH", help="Path to request from the command behind `--`.  [default: /]"
+        "--path",
+        section=Topic.SERVERS,
+        metavar="PATH",
+        help="Path to request from the command behind `--`.  [default: /]",
     ),
     flag(
         "--any-body",
+        section=Topic.SERVERS,
         is_flag=True,
         help="Accept any body from your own server; check only the status.",
     ),
@@ -102,6 +106,7 @@ _REQUEST_FLAGS = (
         "-H",
         "--header",
         "headers",
+        section=Topic.LOAD,
         multiple=True,
         metavar="'NAME: VALUE'",
         help="Header of each request to your own servers, or @FILE with one a line; repeat it "
@@ -109,12 +114,19 @@ _REQUEST_FLAGS = (
     ),
     flag(
         "--method",
+        section=Topic.LOAD,
         metavar="NAME",
         help="Method of each request to your own servers.  [default: GET, or POST with --body]",
     ),
-    flag("--body", type=FILE, help="File with the body of each request to your own servers."),
+    flag(
+        "--body",
+        section=Topic.LOAD,
+        type=FILE,
+        help="File with the body of each request to your own servers.",
+    ),
     flag(
         "--expect-status",
+        section=Topic.LOAD,
         type=click.IntRange(200, 599),
         metavar="STATUS",
         help="Status of the right answer of your own servers.  [default: 200]",
@@ -128,6 +140,7 @@ own_servers_options = grouped(
     flag(
         "--url",
         "urls",
+        section=Topic.SERVERS,
         multiple=True,
         metavar="URL",
         help="URL of a server that runs already, to race it too; repeat it for several.",
@@ -135,6 +148,7 @@ own_servers_options = grouped(
     flag(
         "--command",
         "commands",
+        section=Topic.SERVERS,
         multiple=True,
         metavar="TEXT",
         help="Command that starts a server of your own, quoted as one word; repeat it for several.",
@@ -142,15 +156,22 @@ own_servers_options = grouped(
     flag(
         "--name",
         "names",
+        section=Topic.SERVERS,
         multiple=True,
         metavar="NAME",
         help="Name of a server of your own: a name each, in their order, those of URLs last.",
     ),
     flag(
         "--cacert",
+        section=Topic.SERVERS,
         type=FILE,
         help="File with the CA of --url https://...  [default: those of the system]",
     ),
-    flag("--insecure", is_flag=True, help="Trust any certificate of --url https://..."),
+    flag(
+        "--insecure",
+        section=Topic.SERVERS,
+        is_flag=True,
+        help="Trust any certificate of --url https://...",
+    ),
     *_REQUEST_FLAGS,
 )

@@ -12,7 +12,7 @@ from deadheat import numbers
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import TRANSPORTS
-from deadheat.cli.help import Decorator, faults_in, flag, require_no_faults
+from deadheat.cli.help import Decorator, Topic, faults_in, flag, require_no_faults
 from deadheat.cli.options import (
     DURATION,
     LEVELS,
@@ -81,35 +81,41 @@ def _rates(text: str) -> tuple[float | str, ...]:
 RATES = Parsed("rates", _rates)
 workload_option = flag(
     "--workload",
+    section=Topic.LOAD,
     metavar="NAME|FILE",
     help="Requests to send, or several as hello,route; `deadheat workloads` lists the "
     "names.  [default: hello]",
 )
 one_workload_option = flag(
     "--workload",
+    section=Topic.LOAD,
     metavar="NAME|FILE",
     help="Requests to send; `deadheat workloads` lists the names.  [default: hello]",
 )
 transport_option = flag(
     "--transport",
     "transports",
+    section=Topic.LOAD,
     type=TRANSPORT_LIST,
     help="How to reach the servers: http, https, h2 or h2c, or several as http,https,h2.  "
     "[default: http]",
 )
 one_transport_option = flag(
     "--transport",
+    section=Topic.LOAD,
     type=click.Choice(TRANSPORTS),
     metavar="NAME",
     help="How to reach the servers: http, https, h2 or h2c.  [default: http]",
 )
 streams_option = flag(
     "--streams",
+    section=Topic.LOAD,
     type=integer(),
     help="Number of concurrent requests on each HTTP/2 connection.  [default: 1]",
 )
 tls_key_option = flag(
     "--tls-key",
+    section=Topic.LOAD,
     type=click.Choice(["ecdsa", "rsa"]),
     metavar="NAME",
     help="Kind of the certificates for servers with TLS: ecdsa (P-256) or rsa (2048 bits).  "
@@ -118,17 +124,20 @@ tls_key_option = flag(
 connections_option = flag(
     "-c",
     "--connections",
+    section=Topic.LOAD,
     type=LEVELS,
     help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
 )
 margin_option = flag(
     "--margin",
+    section=Topic.MEASUREMENT,
     type=PERCENTAGE,
     help="Difference that does not matter: servers within it are equivalent.  "
     "[default: 3% in settle]",
 )
 isolate_option = flag(
     "--isolate",
+    section=Topic.LIMITS,
     is_flag=True,
     help="Run servers and load in a network namespace with loopback only.",
 )
@@ -200,22 +209,26 @@ _PROTOCOL = (
     tls_key_option,
     flag(
         "--close",
+        section=Topic.LOAD,
         is_flag=True,
         help="Open a new connection for each request; over TLS, with a full handshake.",
     ),
     flag(
         "--generator",
+        section=Topic.LOAD,
         type=click.Choice(["engine", "wrk", "ab"]),
         metavar="NAME",
         help="Program that sends the load of a replay: engine, wrk or ab. A race needs engine.",
     ),
     flag(
         "--load-threads",
+        section=Topic.LOAD,
         type=integer(),
         help="Number of CPUs for the load generator.  [default: 1 in settle]",
     ),
     flag(
         "--protocol",
+        section=Topic.MEASUREMENT,
         default="settle",
         show_default=True,
         metavar="NAME|FILE",
@@ -224,6 +237,7 @@ _PROTOCOL = (
     flag(
         "--budget",
         "budget_s",
+        section=Topic.MEASUREMENT,
         type=DURATION,
         help="Stop after this long, even if undecided.  [default: 5m in settle]",
     ),
@@ -232,23 +246,27 @@ _PROTOCOL = (
         "-d",
         "--duration",
         "duration_s",
+        section=Topic.MEASUREMENT,
         type=DURATION,
         help="Duration of one slice, or of one trial in a protocol without slices.",
     ),
     flag(
         "--repetitions",
+        section=Topic.MEASUREMENT,
         type=integer(),
         help="Measure each server this many times in all, however long it takes, instead of "
         "until the order is settled.",
     ),
     flag(
         "--invocations",
+        section=Topic.MEASUREMENT,
         type=integer(),
         help="Number of fresh starts of each server, over which its measurements are spread.  "
         "[default: 4 in settle]",
     ),
     flag(
         "--duration-scale",
+        section=Topic.MEASUREMENT,
         type=float,
         default=1.0,
         metavar="FACTOR",
@@ -256,11 +274,13 @@ _PROTOCOL = (
     ),
     flag(
         "--no-request-cap",
+        section=Topic.MEASUREMENT,
         is_flag=True,
         help="In a replay with ab, remove the limit on requests that `ab -t` sets.",
     ),
     flag(
         "--asleep",
+        section=Topic.MEASUREMENT,
         is_flag=True,
         help="Let idle CPUs sleep, as in daily use; rates then vary more.  "
         "[default: kept awake in settle]",
@@ -274,6 +294,7 @@ rate_protocol_options = grouped(
     flag(
         "--rate",
         "rates",
+        section=Topic.LOAD,
         type=RATES,
         metavar="LIST",
         help="Offer each server the same requests/s, e.g. 1000,10000, or a share of the slowest "
@@ -281,6 +302,7 @@ rate_protocol_options = grouped(
     ),
     flag(
         "--price",
+        section=Topic.MEASUREMENT,
         type=click.FloatRange(0, min_open=True),
         metavar="AMOUNT",
         help="Price of a core for an hour, to show what a million requests cost.",
@@ -305,17 +327,20 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
     flags = [
         flag(
             "--memory-limit",
+            section=Topic.LIMITS,
             type=SIZE,
             help=f"Memory for {limited}; one that uses more is ended.  "
             f"[default: {numbers.percent(MEMORY_SHARE_MAX, 0)} of the machine's]",
         ),
         flag(
             "--process-limit",
+            section=Topic.LIMITS,
             type=integer(),
             help=f"Number of processes for {limited}.  [default: {PROCESSES_MAX}]",
         ),
         flag(
             "--log-limit",
+            section=Topic.LIMITS,
             type=SIZE,
             help="Size of each log; the middle of a longer one is dropped.  "
             f"[default: {LOG_BYTES_MAX >> 20}M]",
@@ -325,6 +350,7 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
         flags.append(
             flag(
                 "--build-timeout",
+                section=Topic.BUILDS,
                 type=DURATION,
                 help=f"Time limit of each build step.  [default: {build_timeout}]",
             )
@@ -342,6 +368,7 @@ runtime_options = grouped(
     lambda options: ServerRuntime(options.pop("runtime"), options.pop("base_image")),
     flag(
         "--runtime",
+        section=Topic.BUILDS,
         type=click.Choice([NATIVE, "podman", "docker"]),
         default=NATIVE,
         show_default=True,
@@ -380,11 +407,13 @@ def _hosts(options: Options) -> Hosts:
 _MACHINES = (
     flag(
         "--server-host",
+        section=Topic.MACHINES,
         metavar="[USER@]HOST",
         help="Machine that builds and starts servers, over ssh.",
     ),
     flag(
         "--load-host",
+        section=Topic.MACHINES,
         metavar="[USER@]HOST",
         multiple=True,
         help="Machine that sends the load, over ssh; . is this one. Repeat it to send load "
@@ -398,6 +427,7 @@ host_options = grouped(
     *_MACHINES,
     flag(
         "--server-address",
+        section=Topic.MACHINES,
         metavar="ADDRESS",
         help="Address of the server host as the load host sees it.  "
         "[default: the host that ssh connects to]",

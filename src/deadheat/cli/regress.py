@@ -11,7 +11,7 @@ from deadheat.build.runtime import builder_on, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import revisions_on
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option, seed_option, store_option
 from deadheat.cli.own_options import own_options
 from deadheat.cli.progress_view import progress_view
@@ -55,9 +55,23 @@ EXIT_CODES = {
 
 
 @listed("regress", WithCommand)
-@flag("--base", required=True, metavar="REV", help="Revision to compare with.")
-@flag("--head", default="HEAD", show_default=True, metavar="REV", help="Revision with the change.")
-@flag("--build", metavar="COMMAND", help="Shell command that builds a revision, such as make.")
+@flag(
+    "--base", section=Topic.SERVERS, required=True, metavar="REV", help="Revision to compare with."
+)
+@flag(
+    "--head",
+    section=Topic.SERVERS,
+    default="HEAD",
+    show_default=True,
+    metavar="REV",
+    help="Revision with the change.",
+)
+@flag(
+    "--build",
+    section=Topic.SERVERS,
+    metavar="COMMAND",
+    help="Shell command that builds a revision, such as make.",
+)
 @own_options
 @protocol_options
 @revision_limit_options
@@ -72,10 +86,17 @@ EXIT_CODES = {
 @flag(
     "--comment",
     "comment_path",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the verdict as a comment on a pull request, in Markdown.",
 )
-@flag("--junit", "junit_path", type=FILE, help="File for the verdict as JUnit XML.")
+@flag(
+    "--junit",
+    "junit_path",
+    section=Topic.OUTPUT,
+    type=FILE,
+    help="File for the verdict as JUnit XML.",
+)
 @catalog_option
 @store_option
 @json_option

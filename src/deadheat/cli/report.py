@@ -10,7 +10,7 @@ import click
 
 from deadheat import report
 from deadheat.audit.audit import with_defects
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, json_option, store_option, verbose_option
 from deadheat.cli.stored import read_from, show, stored
 from deadheat.foreign_text import one_line
@@ -30,6 +30,7 @@ PICTURE_FORMATS = ("svg", "png")
 @flag(
     "--format",
     "format_",
+    section=Topic.OUTPUT,
     type=click.Choice([*report.FORMATS, *PICTURE_FORMATS]),
     default="terminal",
     show_default=True,
@@ -37,6 +38,7 @@ PICTURE_FORMATS = ("svg", "png")
 )
 @flag(
     "--picture",
+    section=Topic.OUTPUT,
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars of all servers, bars by language, latency curves, decay, "
     "a profile over workloads, a card with two contenders, a badge for a README, or a flame graph "
@@ -46,27 +48,42 @@ PICTURE_FORMATS = ("svg", "png")
 @flag(
     "--of",
     "names",
+    section=Topic.OUTPUT,
     metavar="NAME",
     multiple=True,
     help="Contender on a card, badge or flame graph; repeat it for two. A badge of one shows "
     "its rank, of two their verdict.  [default: the first of the ranking]",
 )
-@flag("--workload", metavar="NAME", help="Only this workload of the run.")
-@flag("--from", "bundle", type=FILE, help="Bundle to read instead of the store.")
-@flag("--list", "listing", is_flag=True, help="List the stored runs, one per line.")
+@flag("--workload", section=Topic.LOAD, metavar="NAME", help="Only this workload of the run.")
+@flag(
+    "--from",
+    "bundle",
+    section=Topic.STORED_RUNS,
+    type=FILE,
+    help="Bundle to read instead of the store.",
+)
+@flag(
+    "--list",
+    "listing",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="List the stored runs, one per line.",
+)
 @flag(
     "--all-series",
+    section=Topic.OUTPUT,
     is_flag=True,
     help="Write the series and slices of every trial (json, html).  [default: of up to 60 trials "
     "per server and level, fewer in a run of more than 1,200]",
 )
 @flag(
     "--raw",
+    section=Topic.OUTPUT,
     is_flag=True,
     help="Print what the load generator printed, for each server and workload: the trial nearest "
     "the median rate.",
 )
-@flag("-o", "--output", type=FILE, help="File to write.")
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @verbose_option
 @store_option
 def report_command(
@@ -174,6 +191,7 @@ def _uncollected() -> Iterator[None]:
 @flag(
     "--in",
     "run",
+    section=Topic.STORED_RUNS,
     metavar="RUN",
     help="Run whose contenders FIRST and SECOND name; without it, they are runs.",
 )

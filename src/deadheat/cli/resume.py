@@ -9,7 +9,7 @@ from deadheat.campaign.campaign import Plan, plan_of, rest_of_run
 from deadheat.campaign.resume import NEW_RUN, load_unfinished
 from deadheat.catalog import Catalog, find_root, load_catalog
 from deadheat.cli.execution import Execution, execute, execution_options
-from deadheat.cli.help import Command, flag, listed
+from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.options import DURATION
 from deadheat.cli.run import run_command
 from deadheat.cli.stored import stored
@@ -42,6 +42,7 @@ class _Resume(Command):
 @flag(
     "--more",
     "more_s",
+    section=Topic.STORED_RUNS,
     type=DURATION,
     help="Give a run that has spent its budget this much more time.",
 )

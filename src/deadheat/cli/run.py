@@ -22,7 +22,7 @@ from deadheat.cli.choice import (
     selections_of,
 )
 from deadheat.cli.execution import Execution, execute, execution_options
-from deadheat.cli.help import WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     LEVELS,
     catalog_option,
@@ -57,12 +57,16 @@ from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProt
 @language_option
 @setting_option
 @flag(
-    "--workers", type=LEVELS, help="Measure each server with these numbers of workers, e.g. 1,2,4."
+    "--workers",
+    section=Topic.SERVERS,
+    type=LEVELS,
+    help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
 @own_servers_options
 @rate_protocol_options
 @flag(
     "--latency",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Also measure latency at 50, 70 and 90 % of each server's maximum rate.",
 )
@@ -179,10 +183,16 @@ def new_plan(
 @own_servers_options
 @one_workload_option
 @transport_option
-@flag("-c", "--connections", type=LEVELS, help="Number of connections.")
-@flag("--repetitions", type=integer(), help="Measure each server this many times.  [default: 8]")
+@flag("-c", "--connections", section=Topic.LOAD, type=LEVELS, help="Number of connections.")
+@flag(
+    "--repetitions",
+    section=Topic.MEASUREMENT,
+    type=integer(),
+    help="Measure each server this many times.  [default: 8]",
+)
 @flag(
     "--invocations",
+    section=Topic.MEASUREMENT,
     type=integer(),
     help="Start each server anew this many times; intervals come from these.  [default: 4]",
 )
@@ -239,10 +249,16 @@ def explain_command(
 @one_transport_option
 @flag(
     "--idle-connections",
+    section=Topic.LOAD,
     type=LEVELS,
     help="Numbers of idle connections after which memory is read.  [default: 1000,10000]",
 )
-@flag("--starts", type=integer(), help="Start each server this many times.  [default: 5]")
+@flag(
+    "--starts",
+    section=Topic.MEASUREMENT,
+    type=integer(),
+    help="Start each server this many times.  [default: 5]",
+)
 @seed_option
 @execution_options
 def footprint_command(

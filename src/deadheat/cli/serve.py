@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import integer, store_option
 from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
@@ -27,9 +27,17 @@ NICE = 19  # a measurement on this machine has precedence
 
 
 @listed("serve")
-@flag("--port", type=integer(1, 65535), default=8008, show_default=True, help="Port to listen on.")
+@flag(
+    "--port",
+    section=Topic.OTHER,
+    type=integer(1, 65535),
+    default=8008,
+    show_default=True,
+    help="Port to listen on.",
+)
 @flag(
     "--host",
+    section=Topic.OTHER,
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",

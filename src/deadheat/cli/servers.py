@@ -22,7 +22,7 @@ from deadheat.catalog.outdated import RegistryAnswer, ask, recipe_declarations, 
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     base_image_option,
     catalog_option,
@@ -53,6 +53,7 @@ from deadheat.output import echo, echo_json
 @flag(
     "-j",
     "--jobs",
+    section=Topic.BUILDS,
     type=integer(),
     help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
@@ -106,9 +107,10 @@ def build_here(
 
 @listed("new")
 @click.argument("name")
-@flag("--like", metavar="SERVER", help="Server to copy.")
+@flag("--like", section=Topic.SERVERS, metavar="SERVER", help="Server to copy.")
 @flag(
     "--hello",
+    section=Topic.SERVERS,
     type=click.Choice([*HELLO]),
     help="Write the smallest application in this language instead of a copy.",
 )
@@ -159,6 +161,7 @@ WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has 
 @language_option
 @flag(
     "--strict",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Exit with code 1 if a dependency that no replay needs is behind.",
 )

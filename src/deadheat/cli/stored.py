@@ -11,7 +11,7 @@ import click
 
 from deadheat import report
 from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
-from deadheat.cli.help import flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, integer, store_option
 from deadheat.console import fit
 from deadheat.errors import DeadheatError, StoreError
@@ -103,7 +103,13 @@ def warn_of_running_runs(store: Store) -> None:
 
 @listed("export")
 @click.argument("run", required=False)
-@flag("-o", "--output", type=FILE, help="File to write.  [default: RUN.deadheat]")
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FILE,
+    help="File to write.  [default: RUN.deadheat]",
+)
 @store_option
 def export_command(run: str | None, output: Path | None, store_path: Path) -> None:
     """RUN is an id, its last part or a unique beginning; the default is the last run. Anyone can
@@ -152,16 +158,27 @@ def _require_reports(foreign: Store, bundle: Path) -> None:
 
 
 @listed("clean")
-@flag("--logs", is_flag=True, help="Delete the logs of servers and load processes.")
-@flag("--builds", is_flag=True, help="Delete the builds of servers and revisions.")
+@flag(
+    "--logs",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="Delete the logs of servers and load processes.",
+)
+@flag(
+    "--builds",
+    section=Topic.STORED_RUNS,
+    is_flag=True,
+    help="Delete the builds of servers and revisions.",
+)
 @flag(
     "--runs-older-than",
     "days",
+    section=Topic.STORED_RUNS,
     type=integer(0, 100_000),
     metavar="DAYS",
     help="Delete stored runs that began more than this many days ago.",
 )
-@flag("-y", "--yes", is_flag=True, help="Delete without asking.")
+@flag("-y", "--yes", section=Topic.OTHER, is_flag=True, help="Delete without asking.")
 @store_option
 def clean_command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: Path) -> None:
     """It first shows what that frees, and asks. Without an option it deletes logs and builds: the

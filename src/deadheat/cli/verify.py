@@ -21,7 +21,7 @@ from deadheat.cli.choice import (
     selections_of,
 )
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import (
     FILE,
     LEVELS,
@@ -68,33 +68,39 @@ ALL_LEVELS = (10, 100, 1000)
 @flag(
     "--all",
     "every_setting",
+    section=Topic.SERVERS,
     is_flag=True,
     help="Verify every setting, each under load; without SERVERS, every server.",
 )
 @flag(
     "--load",
     "levels",
+    section=Topic.MEASUREMENT,
     type=LEVELS,
     help="Open this many connections and count those that are served, e.g. 10,100,1000.",
 )
 @flag(
     "--freeze",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Freeze each server for 90 s, as a race does; it must answer as before. Finds watchdogs.",
 )
 @flag(
     "--strict",
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Check all rules for a pull request, without a network, and print Markdown.",
 )
 @flag(
     "-o",
     "--output",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as JSON, written after each server. A later call continues it.",
 )
 @flag(
     "--page",
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as Markdown; details go to the folder of the same name.",
 )

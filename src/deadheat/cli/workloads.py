@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from deadheat.catalog import faults_text, find_root
 from deadheat.catalog.toml_lines import BYTES_MAX
-from deadheat.cli.help import Command, flag, listed
+from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option
 from deadheat.errors import DeadheatError, UsageFault
 from deadheat.foreign_text import escaped, printable
@@ -26,8 +26,20 @@ from deadheat.workload.recorded import Imported, read_curl, read_har, workload_t
 
 @click.command("import", cls=Command)
 @click.argument("file", type=FILE, required=False, metavar="[FILE.har]")
-@flag("--curl", "curl", metavar="COMMAND", help="A curl command instead of a file.")
-@flag("-o", "--output", type=FILE, help="File to write.  [default: FILE.toml here]")
+@flag(
+    "--curl",
+    "curl",
+    section=Topic.STORED_RUNS,
+    metavar="COMMAND",
+    help="A curl command instead of a file.",
+)
+@flag(
+    "-o",
+    "--output",
+    section=Topic.OUTPUT,
+    type=FILE,
+    help="File to write.  [default: FILE.toml here]",
+)
 def import_command(file: Path | None, curl: str | None, output: Path | None) -> None:
     """Write a workload from a HAR file or a curl command, without its secrets.
 
