@@ -1,4 +1,4 @@
-"""Descriptors and ports run out: more processes and addresses, or the client's own class."""
+"""Descriptors, ports or a listen queue run out: more addresses, a delay, or the client's class."""
 
 import os
 import resource
@@ -8,22 +8,23 @@ from collections.abc import Iterator
 import pytest
 
 from tests.engine.runs import BACKENDS, answers_accounted_for, null_server, run_engine
+from tests.engine.scripted import GOOD, Reply, scripted
 
 SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
 
 
-def test_few_descriptors_split_a_run_into_processes() -> None:
-    def lower() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
-
-    with null_server() as server:
-        document, _ = run_engine(server.url, "-c", "100", *SHORT, preexec_fn=lower)
-    assert document["processes"] > 1
-    assert document["connections"]["established"] == 100
-    assert document["connections"]["served"] == 100
-    assert document["classes"]["ok"] == document["requests"]["scheduled"]
-    assert answers_accounted_for(document) == server.counts["answered"]
+@BACKENDS
+def test_listen_queue_of_one_delays_requests_and_loses_none(backend: str) -> None:
+    reply = Reply(GOOD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), True)
+    options = [*SHORT, "--drain", "3s", "--close", "--backend", backend]
+    with scripted(reply, backlog=1) as server:
+        document, _ = run_engine(server.url, "-c", "32", *options)
+        classes = document["classes"]
+        assert classes["ok"] > 0
+        assert classes["ok"] + classes["unfinished"] == document["requests"]["scheduled"]
+        unseen = server.answered - answers_accounted_for(document)
+        assert 0 <= unseen <= classes["unfinished"]
 
 
 def test_exhausted_descriptors_are_a_limit_of_the_client() -> None:
