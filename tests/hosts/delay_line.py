@@ -1,4 +1,4 @@
-"""A delay line between two network namespaces, for kernels without netem.
+"""A delay line between two network namespaces, also for kernels without netem.
 
     python delay_line.py SERVER_NAMESPACE LOAD_NAMESPACE
 

@@ -1,17 +1,20 @@
 """A longer path: closed-loop rates follow the round trip, and the gate `network` notices."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from deadheat.store import Store, read_run
-from tests.hosts.bed import Bed
-from tests.hosts.delay import delayed, refusal
+from tests.hosts.bed import LOAD, SERVER, Bed, run
 from tests.hosts.greeting import ONCE, race_protocol, started
 
+LINE = Path(__file__).with_name("delay_line.py")
 FACTOR = 1.5  # between a rate and its prediction; a busy machine delays packets further
 SHORT_S, LONG_S = 0.01, 0.03  # one way
 CONNECTIONS = (1, 4)  # the backlog of the small server is 5
@@ -26,7 +29,45 @@ with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
         print(json.dumps([measure_link(world).round_trip_us, rates]), flush=True)
         sys.stdin.readline()
 """
-pytestmark = pytest.mark.skipif(refusal() is not None, reason=str(refusal()))
+pytestmark = pytest.mark.skipif(
+    not os.access("/dev/net/tun", os.W_OK), reason="a delay line needs /dev/net/tun"
+)
+
+
+@contextmanager
+def delayed(bed: Bed, one_way_s: float) -> Iterator[Callable[[float], None]]:
+    """Delay packets of both directions until the context ends; each round trip takes twice as long.
+
+    Yields what changes the delay. Routes to the two addresses lead through the line; they end with
+    its interfaces. Connections that are open stay open.
+    """
+    namespaces = [f"{bed.name}-{side}" for side in "sl"]
+    with subprocess.Popen(
+        [sys.executable, str(LINE), *namespaces],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as line:
+        words = line.stdin
+        assert words is not None
+        assert line.stdout is not None
+
+        def delay(one_way_s: float) -> None:
+            words.write(f"{one_way_s}\n")
+            words.flush()
+
+        try:
+            assert line.stdout.readline() == "ready\n"
+            ways = ((SERVER, LOAD), (LOAD, SERVER))
+            for namespace, (own, other) in zip(namespaces, ways, strict=True):
+                run("ip", "-n", namespace, "link", "set", "delay", "up")
+                route = (f"{other}/32", "dev", "delay", "src", own)
+                run("ip", "-n", namespace, "route", "add", *route)
+            delay(one_way_s)
+            yield delay
+        finally:
+            words.close()
+            line.wait(10)
 
 
 def is_near(rate_per_s: float, predicted_per_s: float) -> bool:
@@ -52,7 +93,7 @@ def test_rates_fall_as_the_round_trip_grows(bed: Bed) -> None:
         assert harness.stdout is not None
         try:
             short_us, short_rates = json.loads(harness.stdout.readline())
-            delay.set(LONG_S)
+            delay(LONG_S)
             harness.stdin.write("\n")
             harness.stdin.flush()
             long_us, long_rates = json.loads(harness.stdout.readline())
