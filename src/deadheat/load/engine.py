@@ -36,6 +36,7 @@ CA = "{ca}"  # in arguments: the CA of the run, at its own path on each of sever
 CA_FILE = "tls/ca.pem"  # in the scratch folder of another host
 GO, STOP = '{"type": "go"}', '{"type": "stop"}'
 START_S = 10.0
+INSTALL = "it comes with the deadheat package; in a checkout: `make build`"
 PREFLIGHT = "the first request failed: "
 HANDSHAKE = "handshake_us"  # a distribution of the document, and a stored histogram
 
@@ -54,10 +55,7 @@ def find_engine() -> str:
     if "DEADHEAT_LOAD" not in os.environ and (on_path := shutil.which(BINARY)):
         return on_path
     looked = ", ".join(str(place.parent) for place in dict.fromkeys(places))
-    raise GeneratorMissing(
-        f"the load engine {BINARY} is not in {looked} nor on the PATH",
-        "it comes with the deadheat package; in a checkout: `make build`",
-    )
+    raise GeneratorMissing(f"the load engine {BINARY} is not in {looked} nor on the PATH", INSTALL)
 
 
 class Engine:
@@ -80,7 +78,7 @@ class Engine:
         return completed.stdout.partition("transports: ")[2].strip() or None
 
     def install_hint(self) -> str:
-        return "it comes with the deadheat package; in a checkout: `make build`"
+        return INSTALL
 
     def null_server(self, port: str, work: int, address: str) -> list[str]:
         """The command of the null server: the least a server can do."""
@@ -237,9 +235,7 @@ def read_point(line: str, wanted: str, number: int) -> None:
 
     Raises `GeneratorFailed` for another answer.
     """
-    answer = object_of(line)
-    if answer.get("type") == "error":
-        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    answer = _accepted(line)
     if answer.get("type") != wanted or answer.get("id") != number:
         raise GeneratorFailed(f"{BINARY} is not {wanted} in slice {number}: {line[:200]}")
 
@@ -258,9 +254,7 @@ def read_ready(line: str) -> None:
 
 def read_slice(line: str, number: int, version: str) -> LoadResult:
     """What one slice measured. Raises `GeneratorFailed` for another answer."""
-    answer = object_of(line)
-    if answer.get("type") == "error":
-        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    answer = _accepted(line)
     if answer.get("type") != "slice" or answer.get("id") != number:
         raise GeneratorFailed(f"{BINARY} did not answer slice {number}: {line[:200]}")
     if answer.get("interrupted"):
@@ -273,6 +267,13 @@ def read_slice(line: str, number: int, version: str) -> LoadResult:
     return replace(
         result, paused_s=max(result.paused_s or 0.0, result.sending_s), longest_pause_us=pause_us
     )
+
+
+def _accepted(line: str) -> Mapping[str, Any]:
+    answer = object_of(line)
+    if answer.get("type") == "error":
+        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    return answer
 
 
 def object_of(line: str) -> Mapping[str, Any]:

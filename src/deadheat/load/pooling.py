@@ -270,15 +270,15 @@ class Several:
         return self._generator.install_hint()
 
     def command(self, spec: LoadSpec) -> list[str]:
-        if spec.connections <= self._each:
-            return self._generator.command(spec)
         commands = [self._generator.command(share) for share in self._shares(spec)]
+        if len(commands) == 1:
+            return commands[0]
         return ["python3", "-c", SCRIPT, json.dumps(commands)]
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
-        if spec.connections <= self._each:
-            return self._generator.parse(spec, completed, version)
         shares = self._shares(spec)
+        if len(shares) == 1:
+            return self._generator.parse(spec, completed, version)
         parts, faults = [], []
         for number, process in _ended_processes(completed.stdout):
             try:
@@ -290,12 +290,16 @@ class Several:
                 f"{len(shares) - len(parts)} of {len(shares)} {self.name} processes gave no result",
                 "; ".join(dict.fromkeys(faults)) or completed.stderr.strip()[-500:] or None,
             )
-        return _combined(parts)
+        longest_us = [us for part in parts if (us := part.service_us.get("max")) is not None]
+        return replace(
+            combined(parts, max(part.elapsed_s for part in parts)),
+            service_us={"max": max(longest_us, default=None)},  # of the others nothing is known
+            connections_served=add_up(parts, "connections_served"),
+            connections_established=add_up(parts, "connections_established"),
+        )
 
     def _shares(self, spec: LoadSpec) -> list[LoadSpec]:
-        """Equal shares of the connections, and of the request cap and the rate if given."""
-        count = math.ceil(spec.connections / self._each)
-        return shares(spec, count)
+        return shares(spec, math.ceil(spec.connections / self._each))
 
 
 def _ended_processes(stdout: str) -> Iterator[tuple[int, Completed]]:
@@ -304,14 +308,3 @@ def _ended_processes(stdout: str) -> Iterator[tuple[int, Completed]]:
         if line.endswith("\n"):
             number, code, out, err = json.loads(line)
             yield number, Completed(code, out, err, 0.0, 0.0)
-
-
-def _combined(parts: Sequence[LoadResult]) -> LoadResult:
-    """One result of all parts. Counts add up; of the latencies only the maximum is known."""
-    longest_us = [us for part in parts if (us := part.service_us.get("max")) is not None]
-    return replace(
-        combined(parts, max(part.elapsed_s for part in parts)),
-        service_us={"max": max(longest_us, default=None)},
-        connections_served=add_up(parts, "connections_served"),
-        connections_established=add_up(parts, "connections_established"),
-    )
