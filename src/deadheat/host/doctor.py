@@ -6,10 +6,12 @@ check reads. `CHECKS` lists them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 from deadheat import numbers
 from deadheat.host import Sample
+from deadheat.host.agent.network import cpus_in
 from deadheat.host.cpu_time import OTHERS_SHARE_MAX, STEAL_SHARE_MAX, CpuTime, cpu_time
 from deadheat.host.fingerprint import Fingerprint, Processor
 
@@ -60,12 +62,14 @@ class Machine:
     def cpu_time(self) -> CpuTime | None:
         return cpu_time(self.samples[0], self.samples[-1], self.cpu.allowed)
 
-    def sysctl(self, name: str) -> str | None:
-        return self.fingerprint.sysctl.get(name)
-
     def sysctl_number(self, name: str) -> int | None:
-        text = self.sysctl(name)
+        text = self.fingerprint.sysctl.get(name)
         return int(text) if text is not None and text.isdigit() else None
+
+    @property
+    def client_ports(self) -> range | None:
+        bounds = (self.fingerprint.sysctl.get(CLIENT_PORTS) or "").split()
+        return range(int(bounds[0]), int(bounds[1]) + 1) if len(bounds) == 2 else None
 
 
 def host_key(fingerprint: Fingerprint) -> str:
@@ -75,6 +79,7 @@ def host_key(fingerprint: Fingerprint) -> str:
     return f"{cpu.model}, {cpu.logical} CPUs, {fingerprint.kernel}{link}"
 
 
+CLIENT_PORTS = "net.ipv4.ip_local_port_range"
 CHEAP_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 CONNECTION_LEVELS = (1_000, 10_000, 20_000)
 DESCRIPTORS_RESERVED = 64  # of a process, not for connections
@@ -236,15 +241,7 @@ def _shared_cores(siblings: Mapping[str, str | None], allowed: Sequence[int]) ->
     """Each distinct list of CPUs ("0,4", "0-1") of which two or more are allowed."""
     usable = set(allowed)
     lists = dict.fromkeys(listed for listed in siblings.values() if listed)
-    return [listed for listed in lists if len(usable & _cpu_list(listed)) > 1]
-
-
-def _cpu_list(text: str) -> set[int]:
-    cpus: set[int] = set()
-    for part in text.split(","):
-        low, _, high = part.partition("-")
-        cpus.update(range(int(low), int(high or low) + 1))
-    return cpus
+    return [listed for listed in lists if len(usable & cpus_in(listed)) > 1]
 
 
 def open_files(machine: Machine) -> Finding:
@@ -262,21 +259,9 @@ def open_files(machine: Machine) -> Finding:
     return Finding("note" if levels else "bad", "open files", reading, meaning, command)
 
 
-def listen_backlog(machine: Machine) -> Finding | None:
-    name = "net.core.somaxconn"
+def queue(machine: Machine, name: str, limit: str) -> Finding | None:
     if (size := machine.sysctl_number(name)) is None:
         return None
-    return _queue(name, size, "The upper limit of a server's listen backlog.")
-
-
-def syn_backlog(machine: Machine) -> Finding | None:
-    name = "net.ipv4.tcp_max_syn_backlog"
-    if (size := machine.sysctl_number(name)) is None:
-        return None
-    return _queue(name, size, "The limit of half-open connections of a listening socket.")
-
-
-def _queue(name: str, size: int, limit: str) -> Finding:
     if size >= CONNECTION_LEVELS[0]:
         meaning = f"{limit} Enough for {CONNECTION_LEVELS[0]:,} connections that arrive together."
         return Finding("ok", name, str(size), meaning)
@@ -285,36 +270,33 @@ def _queue(name: str, size: int, limit: str) -> Finding:
 
 
 def client_ports(machine: Machine) -> Finding | None:
-    name = "net.ipv4.ip_local_port_range"
-    bounds = (machine.sysctl(name) or "").split()
-    if len(bounds) != 2:
+    if (numbers_of_ports := machine.client_ports) is None:
         return None
-    low, high = map(int, bounds)
-    ports = high - low + 1
-    reading = f"{low} to {high}: {ports:,} ports"
+    ports = len(numbers_of_ports)
+    reading = f"{numbers_of_ports[0]} to {numbers_of_ports[-1]}: {ports:,} ports"
     # The kernel prefers every second port, and its search is slow once those are taken.
     if ports // 2 >= CONNECTION_LEVELS[-1]:
         meaning = f"One address is enough for {CONNECTION_LEVELS[-1]:,} connections."
-        return Finding("ok", name, reading, meaning)
+        return Finding("ok", CLIENT_PORTS, reading, meaning)
     meaning = (
         f"wrk and ab connect from one address and slow down beyond {ports // 2:,} connections. The "
         "load engine uses more addresses. (Servers get the ports below 12000.)"
     )
-    return Finding("note", name, reading, meaning, f'sudo sysctl -w {name}="12000 65535"')
+    command = f'sudo sysctl -w {CLIENT_PORTS}="12000 65535"'
+    return Finding("note", CLIENT_PORTS, reading, meaning, command)
 
 
 def time_wait(machine: Machine) -> Finding | None:
     name = "net.ipv4.tcp_tw_reuse"
     value = machine.sysctl_number(name)
-    bounds = (machine.sysctl("net.ipv4.ip_local_port_range") or "").split()
-    if value is None or len(bounds) != 2:
+    if value is None or machine.client_ports is None:
         return None
     if value == 1:
         return Finding("ok", name, "1", "Closed connections free their ports within a second.")
     if value == 2:
         meaning = "Closed connections to this host free their ports within a second, others do not."
         return Finding("ok", name, "2", meaning)
-    rate_per_s = (int(bounds[1]) - int(bounds[0]) + 1) / TIME_WAIT_S
+    rate_per_s = len(machine.client_ports) / TIME_WAIT_S
     meaning = (
         f"A closed connection keeps its port for {TIME_WAIT_S} s. With one connection per "
         f"request, at most {rate_per_s:,.0f} requests/s are possible in the long run."
@@ -427,8 +409,16 @@ CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
     memory,
     swap,
     open_files,
-    listen_backlog,
-    syn_backlog,
+    partial(
+        queue,
+        name="net.core.somaxconn",
+        limit="The upper limit of a server's listen backlog.",
+    ),
+    partial(
+        queue,
+        name="net.ipv4.tcp_max_syn_backlog",
+        limit="The limit of half-open connections of a listening socket.",
+    ),
     client_ports,
     time_wait,
     io_uring,

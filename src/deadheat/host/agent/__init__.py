@@ -1,8 +1,8 @@
 """The agent: starts and owns the processes of one machine until its standard input ends.
 
 It is a package for Linux and CPython 3.8 or later that needs only the standard library. It starts
-from this folder, or from a zip archive of it that another machine sends (see `bootstrap.py`). It
-reads and writes one JSON object per line:
+from this folder, or from a zip archive of it that another machine sends (see `ssh.py`). It reads
+and writes one JSON object per line:
 
     {"id": 1, "do": "start", "spec": {...}, "log_path": "..."}
     {"id": 1, "ok": "1"}    or    {"id": 1, "error": {"message": "...", "hint": "..."}}

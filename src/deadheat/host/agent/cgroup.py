@@ -190,10 +190,7 @@ class CgroupTree(Tree):
             return super().memory_apart()
         return {"socket_bytes": stat["sock"], "cache_bytes": stat["file"] - stat["shmem"]}
 
-    def send(self, number: int) -> None:
-        if self.container:
-            self.signal_container(number)
-            return
+    def signal_first(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 

@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import IO
 
 from .containment import CONTAINMENTS, Containment
@@ -34,39 +33,29 @@ def share_heap() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
-class Silence(threading.Thread):
-    """Calls `end` and leaves the process after `limit_s` without a call of `hear`."""
-
-    def __init__(self, limit_s: float, end: Callable[[], object]) -> None:
-        super().__init__(daemon=True)
-        self.limit_s = limit_s
-        self.end = end
-        self.heard_s = time.monotonic()
-
-    def hear(self) -> None:
-        self.heard_s = time.monotonic()
-
-    def run(self) -> None:
-        while time.monotonic() - self.heard_s < self.limit_s:
-            time.sleep(self.limit_s / CHECKS)
-        try:
-            self.end()
-        finally:
-            os._exit(1)
-
-
 class Session:
     """Reads requests and answers each in its own thread, one line at a time."""
 
-    def __init__(self, agent: Agent, hear: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self.hear = hear
+        self.heard_s = time.monotonic()
         self.writing = threading.Lock()
 
-    def serve(self, lines: IO[bytes]) -> None:
+    def await_silence(self, silence_s: float) -> None:
+        """End the agent and the process after this long without a line."""
+        while time.monotonic() - self.heard_s < silence_s:
+            time.sleep(silence_s / CHECKS)
+        try:
+            self.agent.close()
+        finally:
+            os._exit(1)
+
+    def serve(self, lines: IO[bytes], silence_s: float | None) -> None:
+        if silence_s is not None:
+            threading.Thread(target=self.await_silence, args=(silence_s,), daemon=True).start()
         self.reply({"id": 0, "ok": {"containment": self.agent.containment.name}})
         for line in lines:
-            self.hear()
+            self.heard_s = time.monotonic()
             request = json.loads(line)
             if request["do"] != HEARTBEAT:
                 threading.Thread(target=self.answer, args=(request,), daemon=True).start()
@@ -99,14 +88,6 @@ def isolate() -> None:
         ) from error
 
 
-def session(agent: Agent, silence_s: float | None) -> Session:
-    if silence_s is None:
-        return Session(agent)
-    silence = Silence(silence_s, agent.close)
-    silence.start()
-    return Session(agent, silence.hear)
-
-
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
     parser.add_argument(
@@ -133,7 +114,7 @@ def main(arguments: list[str]) -> int:
         return 1
     try:
         with contextlib.suppress(SystemExit):
-            session(agent, options.silence).serve(sys.stdin.buffer)
+            Session(agent).serve(sys.stdin.buffer, options.silence)
     finally:
         clean = agent.close()
     return 0 if clean else LEFT_RUNNING

@@ -20,11 +20,9 @@ from .keeper import Keeper
 from .kernel import (
     DEAD,
     KERNEL_DEADLINE_S,
-    TICKS_PER_S,
     Family,
     cpu_ticks_of,
     descendants,
-    largest,
     numbered,
     read_text,
     stat_fields,
@@ -43,7 +41,6 @@ class InitTree(Tree):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.empty = threading.Event()
         self.namespaced = spec["containment"] == "pid-namespace"
-        self.cpu_ticks = (0, 0)  # user and system
         super().__init__(spec, stdout, stderr)
         children = descendants(self.process.pid)
         self.init = children[0] if self.namespaced and children else self.process.pid
@@ -79,16 +76,13 @@ class InitTree(Tree):
         init = stat_fields(self.init)
         if init is None and not self.container:
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
-        if init is not None:
-            living = (stat_fields(pid) for pid in self.members())
-            ticks = [cpu_ticks_of(fields) for fields in living if fields]
-            self.cpu_ticks = largest(self.cpu_ticks, [cpu_ticks_of(init, own=False), *ticks])
-        return self.cpu_ticks[0] / TICKS_PER_S, self.cpu_ticks[1] / TICKS_PER_S
+        if init is None:
+            return self.added_up_s([])
+        living = (stat_fields(pid) for pid in self.members())
+        ticks = [cpu_ticks_of(fields) for fields in living if fields]
+        return self.added_up_s([cpu_ticks_of(init, own=False), *ticks])
 
-    def send(self, number: int) -> None:
-        if self.container:
-            self.signal_container(number)
-            return
+    def signal_first(self, number: int) -> None:
         with contextlib.suppress(BrokenPipeError, ValueError):
             self.control.write(b"%d\n" % number)
             self.control.flush()

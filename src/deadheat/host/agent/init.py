@@ -7,7 +7,6 @@ import ctypes
 import fcntl
 import json
 import os
-import signal
 import socket
 import struct
 import sys
@@ -15,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import IO, NoReturn
 
+from .escaped import kill_all
 from .kernel import descendants
 from .launcher import become
 from .program import Fault, Json
@@ -110,12 +110,7 @@ class Init:
         self.ending.set()
         if os.getpid() == 1:
             os._exit(0)  # the kernel kills a namespace with its init
-        self.kill()
-
-    def kill(self) -> None:
-        for pid in descendants(os.getpid()):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(descendants(os.getpid()))
 
     def reap(self) -> NoReturn:
         """Wait for every child, own or adopted, until the agent ends the tree.
@@ -134,7 +129,7 @@ class Init:
                 self.first = 0
                 self.write_report(b'{"exit": %d}\n' % exit_code(status))
             if self.ending.is_set():
-                self.kill()
+                kill_all(descendants(os.getpid()))
 
 
 def exit_code(status: int) -> int:

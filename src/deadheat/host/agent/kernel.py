@@ -115,21 +115,22 @@ def cpu_ticks_of(fields: list[str], own: bool = True) -> tuple[int, int]:
     return of_children + user * own, system_of_children + system * own
 
 
-def largest(before: tuple[int, int], now: list[tuple[int, int]]) -> tuple[int, int]:
-    """The sums of these pairs; `before` where those of a process that ended are missing now."""
-    sums = (sum(user for user, _ in now), sum(system for _, system in now))
-    return sums if sum(sums) >= sum(before) else before
+def threads_of(pids: list[int]) -> Iterator[tuple[int, int]]:
+    """(PID, thread id) of each living thread of these processes."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in numbered(Path(f"/proc/{pid}/task")):
+                yield pid, thread
 
 
-def switches_of(pid: int) -> dict[int, tuple[int, int]]:
-    """Voluntary and involuntary context switches of each living thread of a process, by its id."""
+def switches_of(pids: list[int]) -> dict[int, tuple[int, int]]:
+    """Voluntary and involuntary context switches of each living thread, by its id."""
     switches = {}
-    with contextlib.suppress(OSError):
-        for thread in numbered(Path(f"/proc/{pid}/task")):
-            status = keyed(read_text(f"/proc/{pid}/task/{thread}/status"))
-            if "voluntary_ctxt_switches" in status:
-                names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
-                switches[thread] = (status[names[0]], status[names[1]])
+    for pid, thread in threads_of(pids):
+        status = keyed(read_text(f"/proc/{pid}/task/{thread}/status"))
+        if "voluntary_ctxt_switches" in status:
+            names = ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+            switches[thread] = (status[names[0]], status[names[1]])
     return switches
 
 
@@ -188,7 +189,7 @@ def compiler_busy_s(pids: list[int]) -> float | None:
     None if there are none. A server with hundreds of threads on one CPU keeps its compiler waiting:
     little CPU time does not show that there is little left to compile.
     """
-    seconds = [_busy_s(pid, thread) for pid, thread in _threads(pids)]
+    seconds = [_busy_s(f"{pid}/task/{thread}") for pid, thread in _compiler_threads(pids)]
     return sum(seconds) if seconds else None
 
 
@@ -198,7 +199,7 @@ def place_compiler(pids: list[int], cpus: list[int] | None) -> None:
     The kernel leaves out CPUs that the cgroup of a process excludes.
     """
     chosen = os.sched_getaffinity(0) if cpus is None else set(cpus)
-    for _, thread in _threads(pids):
+    for _, thread in _compiler_threads(pids):
         with contextlib.suppress(OSError):  # it has ended, or its cgroup allows none of them
             os.sched_setaffinity(thread, chosen)
 
@@ -206,36 +207,29 @@ def place_compiler(pids: list[int], cpus: list[int] | None) -> None:
 def thread_times(pids: list[int]) -> list[dict[str, object]]:
     """Each living thread of these processes: the time that it ran on a CPU, and waited for one."""
     times: list[dict[str, object]] = []
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for thread in numbered(Path(f"/proc/{pid}/task")):
-                task = f"{pid}/task/{thread}"
-                fields = stat_fields(task)
-                if fields is not None:
-                    name = read_text(f"/proc/{task}/comm") or ""
-                    ran_s, waited_s = _scheduled_s(task)
-                    ran_s = ran_s or sum(cpu_ticks_of(fields)) / TICKS_PER_S
-                    time = {"ran_s": ran_s, "waited_s": waited_s}
-                    times.append({"pid": pid, "id": thread, "name": name, **time})
+    for pid, thread in threads_of(pids):
+        task = f"{pid}/task/{thread}"
+        fields = stat_fields(task)
+        if fields is not None:
+            name = read_text(f"/proc/{task}/comm") or ""
+            ran_s, waited_s = _scheduled_s(task)
+            ran_s = ran_s or sum(cpu_ticks_of(fields)) / TICKS_PER_S
+            time = {"ran_s": ran_s, "waited_s": waited_s}
+            times.append({"pid": pid, "id": thread, "name": name, **time})
     return times
 
 
-def _threads(pids: list[int]) -> Iterator[tuple[int, int]]:
-    """(PID, thread id) of each compiler thread."""
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for thread in numbered(Path(f"/proc/{pid}/task")):
-                name = read_text(f"/proc/{pid}/task/{thread}/comm") or ""
-                if name.startswith(COMPILER_NAMES):
-                    yield pid, thread
+def _compiler_threads(pids: list[int]) -> Iterator[tuple[int, int]]:
+    for pid, thread in threads_of(pids):
+        if (read_text(f"/proc/{pid}/task/{thread}/comm") or "").startswith(COMPILER_NAMES):
+            yield pid, thread
 
 
-def _busy_s(pid: int, thread: int) -> float:
+def _busy_s(task: str) -> float:
     """Time that a thread ran or waited for a CPU.
 
     Where the kernel does not count waits, the file is missing or all zero: then only its CPU time.
     """
-    task = f"{pid}/task/{thread}"
     fields = stat_fields(task)
     ran_s = sum(cpu_ticks_of(fields)) / TICKS_PER_S if fields else 0.0
     return max(ran_s, sum(_scheduled_s(task)))

@@ -76,8 +76,9 @@ def peer_address() -> str | None:
 
 
 def local_address(to: str) -> str | None:
-    """This machine's IPv4 address on packets to another one; None if no route leads there."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    """This machine's address on packets to another one; None if no route leads there."""
+    family = socket.AF_INET6 if ":" in to else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((to, 9))  # sends nothing
         except OSError:
@@ -86,13 +87,14 @@ def local_address(to: str) -> str | None:
 
 
 def exchange(
-    host: str, port: int, payload: bytes, silence_s: float, deadline_s: float, tls: bool = False
+    host: str, port: int, payload: str, silence_s: float, deadline_s: float, tls: bool
 ) -> Json:
-    """Send and receive; `deadline_s` bounds all of it, however often single bytes arrive.
+    """Send and receive base64; `deadline_s` bounds all of it, however often single bytes arrive.
 
     With `tls`, any certificate will do: it is the load that checks it.
     """
     where = f"{host}:{port}"
+    content = base64.b64decode(payload)
     end_s = time.monotonic() + deadline_s
     try:
         connection = socket.create_connection((host, port), min(silence_s, deadline_s))
@@ -105,7 +107,7 @@ def exchange(
     with connection:
         try:
             connection.settimeout(max(0.001, end_s - time.monotonic()))
-            connection.sendall(payload)
+            connection.sendall(content)
             while not closed and in_time:
                 left_s = end_s - time.monotonic()
                 connection.settimeout(max(0.001, min(silence_s, left_s)))
@@ -259,9 +261,10 @@ def affinity(number: int) -> set[int]:
     ranges = read_text(f"{folder}/effective_affinity_list") or read_text(
         f"{folder}/smp_affinity_list"
     )
-    return {cpu for part in (ranges or "").split(",") if part for cpu in cpus_in(part)}
+    return cpus_in(ranges or "")
 
 
-def cpus_in(part: str) -> range:
-    first, _, last = part.partition("-")
-    return range(int(first), int(last or first) + 1)
+def cpus_in(ranges: str) -> set[int]:
+    """The CPUs of a list as Linux writes it, such as `0-3,6`."""
+    ends = (part.partition("-") for part in ranges.split(",") if part)
+    return {cpu for first, _, last in ends for cpu in range(int(first), int(last or first) + 1)}

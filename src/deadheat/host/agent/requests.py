@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import itertools
 import os
@@ -151,7 +150,7 @@ class Agent:
             "stop": self.stop,
             "watch": self.watch,
             "unwatch": self.unwatch,
-            "exchange": self.exchange,
+            "exchange": exchange,
             "free_port": self.ports.take,
             "ping": lambda: None,
             "resolve": resolve,
@@ -276,11 +275,6 @@ class Agent:
         if watch not in self.watches:
             raise Fault(f"no watch {watch}")
         return self.watches.pop(watch).finish()
-
-    def exchange(
-        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float, tls: bool
-    ) -> Json:
-        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s, tls)
 
     def close(self) -> bool:
         """Kill every tree. If one cannot be killed, print the last error and return False."""

@@ -11,10 +11,8 @@ import socket
 from pathlib import Path
 
 from .kernel import (
-    TICKS_PER_S,
     Family,
     cpu_ticks_of,
-    largest,
     numbered,
     read_text,
     start_ticks,
@@ -22,6 +20,7 @@ from .kernel import (
     stat_fields,
 )
 from .listeners import listening_sockets, sockets_of
+from .network import local_address
 from .program import Fault, Json
 from .tree import Processes
 
@@ -36,7 +35,6 @@ class ListeningServer(Processes):
     def __init__(self, roots: list[int]) -> None:
         super().__init__()
         self.roots = start_times(roots)
-        self.cpu_ticks = (0, 0)  # user and system
 
     def members(self, family: Family | None = None) -> list[int]:
         roots = [pid for pid, ticks in self.roots if start_ticks(pid) == ticks]
@@ -47,8 +45,7 @@ class ListeningServer(Processes):
 
     def cpu_times_s(self) -> tuple[float, float]:
         living = (stat_fields(pid) for pid in self.members())
-        self.cpu_ticks = largest(self.cpu_ticks, [cpu_ticks_of(f) for f in living if f])
-        return self.cpu_ticks[0] / TICKS_PER_S, self.cpu_ticks[1] / TICKS_PER_S
+        return self.added_up_s([cpu_ticks_of(fields) for fields in living if fields])
 
     def cpus(self) -> list[int]:
         """The CPUs that it may use."""
@@ -117,14 +114,8 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 def is_local(address: str) -> bool:
     """Whether packets to an address stay on this machine: then it is their sender, too."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((address, 9))  # sends nothing
-        except OSError:
-            return False
-        sender = str(probe.getsockname()[0])
-    return sender == address or address.startswith("127.")
+    sender = local_address(address)
+    return sender is not None and (sender == address or address.startswith("127."))
 
 
 def _sockets_at(addresses: list[str], port: int) -> set[int]:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from .escaped import end_tagged, kill_all, tagged
 from .kernel import (
     KERNEL_DEADLINE_S,
+    TICKS_PER_S,
     Family,
     descendants,
     memory_of,
@@ -36,6 +37,7 @@ class Processes(abc.ABC):
     def __init__(self) -> None:
         self.switches: dict[int, tuple[int, int]] = {}  # of each thread, as last read
         self.switches_total = (0, 0)
+        self.cpu_ticks = (0, 0)  # user and system, as last added up
 
     @abc.abstractmethod
     def members(self, family: Family | None = None) -> list[int]:
@@ -45,12 +47,18 @@ class Processes(abc.ABC):
     def cpu_times_s(self) -> tuple[float, float]:
         """User and system time, also of dead processes; `Fault` if none is left."""
 
+    def added_up_s(self, ticks: list[tuple[int, int]]) -> tuple[float, float]:
+        """User and system time of these; the times before if those of an ended process lack."""
+        sums = (sum(user for user, _ in ticks), sum(system for _, system in ticks))
+        self.cpu_ticks = max(sums, self.cpu_ticks, key=sum)
+        return self.cpu_ticks[0] / TICKS_PER_S, self.cpu_ticks[1] / TICKS_PER_S
+
     def cpu_s(self) -> float:
         return sum(self.cpu_times_s())
 
     def context_switches(self) -> tuple[int, int]:
         """Voluntary and involuntary ones of all threads; of ended ones, as last read."""
-        read = {k: v for pid in self.members() for k, v in switches_of(pid).items()}
+        read = switches_of(self.members())
         voluntary, involuntary = self.switches_total
         for thread, now in read.items():
             then = self.switches.get(thread, (0, 0))
@@ -193,8 +201,11 @@ class Tree(Processes):
             ) from error
         self.container = pid
 
-    def signal_container(self, number: int) -> None:
-        assert self.container is not None
+    def send(self, number: int) -> None:
+        """Send a signal to the first process, of the container if there is one."""
+        if self.container is None:
+            self.signal_first(number)
+            return
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.container, number)
 
@@ -203,8 +214,8 @@ class Tree(Processes):
         """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
-    def send(self, number: int) -> None:
-        """Send a signal to the first process if it is alive."""
+    def signal_first(self, number: int) -> None:
+        """Send a signal to the first process of the command if it is alive."""
 
     @abc.abstractmethod
     def freeze(self) -> None:
