@@ -54,11 +54,12 @@ def test_runs_a_command_on_the_other_host(bed: Bed) -> None:
 from deadheat.host import ProcessSpec
 with SshHost(sys.argv[1]) as host:
     print(host.run(ProcessSpec(["ip", "-brief", "address", "show", "cable"]), 20).stdout)
-    print(host.resolve("192.168.10.11"), host.peer_address(), host.round_trip_s() > 0)
+    print(host.resolve("192.168.10.11"), host.peer_address())
+    print(host.fingerprint().link.agent_round_trip_us > 0)
 """
     done = bed.python(CONNECT + code, bed.target)
     assert "192.168.10.10/24" in done.stdout, done.stderr
-    assert "192.168.10.11 192.168.10.11 True" in done.stdout
+    assert "192.168.10.11 192.168.10.11\nTrue" in done.stdout
     eventually(lambda: bed.left() == [], within_s=30)
 
 

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import signal
-import statistics
 import subprocess
 import threading
 import time
@@ -92,16 +91,12 @@ class AgentHost:
         self._closed = threading.Event()
         try:
             said = (preamble, heartbeat_s)
-            threading.Thread(target=self._send_preamble, args=said, daemon=True).start()
-            self._containment = self._greeted()
+            threading.Thread(target=self._keep_sending, args=said, daemon=True).start()
+            self.containment = self._greeted()
         except BaseException:
             with contextlib.suppress(HostError):  # the greeting says more
                 self.close()
             raise
-
-    @property
-    def containment(self) -> str:
-        return self._containment
 
     def fingerprint(self) -> Fingerprint:
         """As for any host, with `interface` if that of a link was read."""
@@ -204,15 +199,6 @@ class AgentHost:
         received = base64.b64decode(answer["received"])
         return Exchange(received, answer["closed"], answer["in_time"])
 
-    def round_trip_s(self, times: int = 21) -> float:
-        """The median time from an empty question to its answer."""
-        took_s = []
-        for _ in range(times):
-            begun_s = time.perf_counter()
-            self._ask("ping")
-            took_s.append(time.perf_counter() - begun_s)
-        return statistics.median(took_s)
-
     def resolve(self, name: str) -> str:
         """The IPv4 address of a name as this host sees it."""
         return str(self._ask("resolve", name=name))
@@ -299,18 +285,13 @@ class AgentHost:
             raise HostError(f"{self.name}: its agent does not say how it contains processes")
         return str(greeting["containment"])
 
-    def _send_preamble(self, preamble: bytes, heartbeat_s: float | None) -> None:
+    def _keep_sending(self, preamble: bytes, heartbeat_s: float | None) -> None:
         """Send it, and then heartbeats. A program that does not read delays this thread only."""
         assert self._agent.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):  # the greeting says why
             self._agent.stdin.write(preamble)
             self._agent.stdin.flush()
-        if heartbeat_s is not None:
-            self._beat(heartbeat_s)
-
-    def _beat(self, interval_s: float) -> None:
-        assert self._agent.stdin is not None
-        while not self._closed.wait(interval_s):
+        while heartbeat_s is not None and not self._closed.wait(heartbeat_s):
             with self._lock, contextlib.suppress(BrokenPipeError, ValueError):
                 self._agent.stdin.write(b'{"do": "beat"}\n')
                 self._agent.stdin.flush()
@@ -344,17 +325,16 @@ class AgentHost:
                 return reply.result(TICK_S)
         self._kill()
         if not self._greeting.done():
-            raise self._silent(deadline_s)
+            said = self._last_words()[-500:]
+            raise HostError(
+                f"{self.name}: its agent did not begin within {deadline_s:.0f} s and was killed",
+                f"its last output: {said}"
+                if said
+                else "something stopped it; run the command again",
+            )
         raise HostError(
             f"the agent did not answer within {deadline_s:.0f} s and was killed",
             "something stopped or froze it; run the command again",
-        )
-
-    def _silent(self, deadline_s: float) -> HostError:
-        said = self._last_words()[-500:]
-        return HostError(
-            f"{self.name}: its agent did not begin within {deadline_s:.0f} s and was killed",
-            f"its last output: {said}" if said else "something stopped it; run the command again",
         )
 
     def _read_replies(self) -> None:

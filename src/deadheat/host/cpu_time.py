@@ -7,7 +7,6 @@ nothing of ours runs.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
 
 from deadheat import numbers
 from deadheat.host import ENDS_ONLY_S, Host, Sample
@@ -94,22 +93,6 @@ class Quietness:
     waiting_share: float | None
     tick_share: float  # the resolution of the CPU times
 
-    @classmethod
-    def between(cls, first: Sample, last: Sample, cpus: Sequence[int]) -> Self | None:
-        """The reading of two samples; None if they share no CPU."""
-        if (time := cpu_time(first, last, cpus)) is None:
-            return None
-        waiting_share = None
-        if first.pressure_cpu_us is not None and last.pressure_cpu_us is not None:
-            waiting_us = last.pressure_cpu_us - first.pressure_cpu_us
-            waiting_share = waiting_us / 1e6 / time.elapsed_s
-        return cls(
-            others_share=time.tasks_s / time.capacity_s,
-            steal_share=time.steal_share,
-            waiting_share=waiting_share,
-            tick_share=time.tick_share,
-        )
-
     @property
     def busy(self) -> bool:
         """Whether trials would fail the gates of the machine."""
@@ -132,5 +115,16 @@ def read_quietness(host: Host, cpus: Sequence[int]) -> Quietness | None:
     """Watch the CPUs for a second; None if the host does not show them."""
     watch = host.watch([], ENDS_ONLY_S)
     host.sleep(READING_S)
-    samples = host.unwatch(watch)
-    return Quietness.between(samples[0], samples[-1], cpus)
+    first, *_, last = host.unwatch(watch)
+    if (time := cpu_time(first, last, cpus)) is None:
+        return None
+    waiting_share = None
+    if first.pressure_cpu_us is not None and last.pressure_cpu_us is not None:
+        waiting_us = last.pressure_cpu_us - first.pressure_cpu_us
+        waiting_share = waiting_us / 1e6 / time.elapsed_s
+    return Quietness(
+        others_share=time.tasks_s / time.capacity_s,
+        steal_share=time.steal_share,
+        waiting_share=waiting_share,
+        tick_share=time.tick_share,
+    )
