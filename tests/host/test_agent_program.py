@@ -1,12 +1,7 @@
 """The agent as a program of Python 3.8 alone, and conversations with its processes."""
 
 import ast
-import io
-import json
-import os
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -29,43 +24,6 @@ def test_a_module_is_short_and_needs_only_the_standard_library_of_python_3_8(pat
             names.add(str(node.module))
     assert {name.split(".")[0] for name in names} <= {*sys.stdlib_module_names, "__future__"}
     assert len(path.read_text().splitlines()) <= 300
-
-
-def test_it_starts_from_an_archive_without_a_name() -> None:
-    """As on another machine, where it arrives over the link."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        for path in MODULES:
-            file.write(path, f"agent/{path.name}")
-    descriptor = os.memfd_create("agent", 0)
-    os.write(descriptor, archive.getvalue())
-    spec = {
-        "command": [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            "import os; print(os.listdir('/proc/self/fd'))",
-        ]
-    }
-    requests = json.dumps({"id": 1, "do": "run", "spec": spec, "timeout_s": 60}) + "\n"
-    agent = subprocess.Popen(
-        [sys.executable, "-I", "-S", f"/proc/self/fd/{descriptor}/agent"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        pass_fds=[descriptor],
-        text=True,
-    )
-    os.close(descriptor)
-    with agent:
-        assert agent.stdin is not None
-        assert agent.stdout is not None
-        agent.stdin.write(requests)
-        agent.stdin.flush()
-        assert "containment" in json.loads(agent.stdout.readline())["ok"]
-        completed = json.loads(agent.stdout.readline())["ok"]
-    assert completed["stdout"] == "['0', '1', '2', '3']\n", "the archive is closed"
-    assert agent.returncode == 0
 
 
 def test_the_threads_of_the_agent_share_one_heap(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The findings of the doctor on made-up machines."""
+"""Findings of the doctor on made-up machines; tests/golden has those of a good and a bad one."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deadheat.host import Sample, fake
-from deadheat.host.doctor import Finding, Machine, Tool, examine
+from deadheat.host.doctor import Finding, Machine, examine
 from deadheat.host.fingerprint import Fingerprint
 
 CPU: dict[str, Any] = {
@@ -68,36 +68,17 @@ def finding_on(topic: str, examined: Machine) -> Finding:
     return next(finding for finding in examine(examined) if finding.topic == topic)
 
 
-def test_a_good_machine_has_only_ok_findings() -> None:
-    findings = examine(machine())
-    assert {finding.level for finding in findings} == {"ok"}
-    assert all(finding.command is None for finding in findings)
-
-
 @pytest.mark.parametrize(
     ("topic", "level", "given", "command"),
     [
-        ("cpus", "bad", machine({"allowed": [0]}), None),
         ("cpus", "note", machine({"allowed": [0, 1]}), None),
-        ("virtual cpu", "note", machine({"virtual_machine": True}), None),
-        ("governor", "warn", machine({"governors": ["powersave"]}), "scaling_governor"),
+        ("cpu quota", "bad", machine(cpu_quota=0.2), None),
         ("governor", "note", machine({"governors": ["unknown"]}), None),
         ("turbo", "warn", machine({"turbo": True, "model": "Intel Xeon"}), "no_turbo"),
-        ("turbo", "warn", machine({"turbo": True, "model": "AMD EPYC"}), "cpufreq/boost"),
         ("idle cpus", "note", machine({"idle": SHARED_CORES}), None),
         ("idle cpus", "warn", machine({"idle": NOT_PERMITTED}), "/dev/cpu_dma_latency"),
         ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),
-        ("clocksource", "warn", machine(clocksource="hpet"), "current_clocksource"),
-        ("containment", "warn", machine(containment="subreaper"), "systemd-run"),
-        ("open files", "bad", machine(open_files_hard=1024), "prlimit"),
         ("open files", "note", machine(open_files_hard=20_000), "prlimit"),
-        ("net.core.somaxconn", "warn", machine(sysctl={"net.core.somaxconn": "128"}), "sysctl -w"),
-        (
-            "net.ipv4.tcp_max_syn_backlog",
-            "warn",
-            machine(sysctl={"net.ipv4.tcp_max_syn_backlog": "128"}),
-            "sysctl -w",
-        ),
         (
             "net.ipv4.ip_local_port_range",
             "note",
@@ -110,8 +91,6 @@ def test_a_good_machine_has_only_ok_findings() -> None:
             machine(sysctl={"net.ipv4.tcp_tw_reuse": "0"}),
             "tcp_tw_reuse=1",
         ),
-        ("io_uring", "note", machine(sysctl={"kernel.io_uring_disabled": "2"}), "disabled=0"),
-        ("aes", "warn", replace(machine(), cpu_features="flags\t: fpu sse2\n"), None),
     ],
 )
 def test_a_problem_is_found_by_its_check_alone(
@@ -161,15 +140,6 @@ def test_unused_swap_is_a_note_and_used_swap_a_warning() -> None:
     assert finding_on("swap", used).reading == "1 of 2,048 MiB used"
 
 
-def test_a_missing_generator_is_a_note_and_a_missing_engine_is_bad() -> None:
-    tools = (Tool("wrk", None, "apt-get install wrk"), Tool("engine", None, "make", required=True))
-    without_tools = replace(machine(), tools=tools)
-    assert finding_on("wrk", without_tools) == Finding(
-        "note", "wrk", "missing", "Protocols that use it cannot run.", "apt-get install wrk"
-    )
-    assert finding_on("engine", without_tools).level == "bad"
-
-
 def test_a_missing_reading_gives_no_finding() -> None:
     silent = machine({"turbo": None}, dict.fromkeys(SYSCTL), clocksource=None)
     topics = {finding.topic for finding in examine(replace(silent, swaps=""))}
@@ -180,8 +150,3 @@ def test_a_missing_reading_gives_no_finding() -> None:
 @pytest.mark.parametrize("line", ["flags\t\t: fpu aes sse2", "Features\t: fp asimd aes sha1"])
 def test_aes_of_x86_and_arm_is_seen_in_any_place_of_the_list(line: str) -> None:
     assert finding_on("aes", replace(machine(), cpu_features=f"{line}\n")).level == "ok"
-
-
-def test_findings_are_sorted_with_the_worst_first() -> None:
-    levels = [finding.level for finding in examine(machine({"allowed": [0], "turbo": True}))]
-    assert levels == sorted(levels, key=["bad", "warn", "note", "ok"].index)

@@ -54,14 +54,19 @@ def test_idle_cpus_poll_on_a_virtual_machine_and_sleep_lightly_elsewhere(
     }
 
 
-@pytest.mark.parametrize("driver", [None, "none"])
-def test_nothing_is_asked_where_the_kernel_has_no_driver(
-    tmp_path: Path, driver: str | None
+@pytest.mark.parametrize(
+    ("driver", "device", "hindrance"),
+    [(None, "qos", "no driver"), ("none", "qos", "no driver"), ("x", "missing", "not permitted")],
+)
+def test_nothing_is_asked_without_a_driver_or_a_device(
+    tmp_path: Path, driver: str | None, device: str, hindrance: str
 ) -> None:
     idle_cpus = machine(tmp_path, driver, STATES)
+    idle_cpus.qos_device = tmp_path / device
     idle_cpus.keep_awake()
     assert asked_us(tmp_path) is None
-    assert idle_cpus.fingerprint() == {"driver": None, "wake_up_us": None, "hindrance": "no driver"}
+    assert idle_cpus.fingerprint()["wake_up_us"] is None
+    assert idle_cpus.fingerprint()["hindrance"] == hindrance
 
 
 def test_cpus_that_share_a_core_do_not_poll(tmp_path: Path) -> None:
@@ -73,17 +78,6 @@ def test_cpus_that_share_a_core_do_not_poll(tmp_path: Path) -> None:
     assert idle_cpus.fingerprint()["hindrance"] == "shared cores"
     IdleCpus(False, tmp_path, tmp_path / "qos").keep_awake()
     assert asked_us(tmp_path) == STATES["C1"]
-
-
-def test_without_the_device_idle_cpus_sleep_as_before(tmp_path: Path) -> None:
-    idle_cpus = machine(tmp_path, "haltpoll", STATES)
-    (tmp_path / "qos").unlink()
-    idle_cpus.keep_awake()
-    assert idle_cpus.fingerprint() == {
-        "driver": "haltpoll",
-        "wake_up_us": None,
-        "hindrance": "not permitted",
-    }
 
 
 @pytest.mark.skipif(not os.access(QOS_DEVICE, os.W_OK), reason="needs access to PM QoS")
@@ -135,28 +129,20 @@ def test_a_kernel_that_counts_no_waits_gives_cpu_time(
     assert kernel.compiler_busy_s([1]) == pytest.approx(3.0)
 
 
-def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, TASKS)
+def test_only_compiler_threads_that_live_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, {"6": TASKS["7"], **TASKS})
     placed: list[tuple[int, set[int]]] = []
-    monkeypatch.setattr(os, "sched_setaffinity", lambda *call: placed.append(call))
+
+    def place(thread: int, cpus: set[int]) -> None:
+        if thread == 6:
+            raise ProcessLookupError
+        placed.append((thread, cpus))
+
+    monkeypatch.setattr(os, "sched_setaffinity", place)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     kernel.place_compiler([1], None)
     kernel.place_compiler([1], [0])
     assert placed == [(7, {0, 1}), (8, {0, 1}), (7, {0}), (8, {0})]
-
-
-def test_a_compiler_thread_that_ends_meanwhile_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch, TASKS)
-    placed: list[int] = []
-
-    def place(thread: int, cpus: set[int]) -> None:
-        if thread == 7:
-            raise ProcessLookupError
-        placed.append(thread)
-
-    monkeypatch.setattr(os, "sched_setaffinity", place)
-    kernel.place_compiler([1], [0])
-    assert placed == [8]
 
 
 COMPILES = "import time; open('/proc/self/comm', 'w').write('C2 CompilerThread0'); time.sleep(60)"

@@ -3,7 +3,7 @@ import json
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
 
@@ -15,13 +15,11 @@ from deadheat.host.agent.quota import above, quota_of, throttled
 from deadheat.host.agent.samples import Watch, cpu_khz
 from deadheat.host.agent.tree import Tree
 from deadheat.host.agent_host import sample_from
-from deadheat.host.cpu_time import READING_S, busy_khz, read_quietness
-from deadheat.host.doctor import Machine, cpu_quota
+from deadheat.host.cpu_time import busy_khz, read_quietness
 from deadheat.host.fake import FakeHost
 from deadheat.host.fingerprint import Fingerprint
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
-from tests.host.test_doctor import machine as made_machine
 
 
 def test_a_watch_has_a_sample_at_both_ends(host: LocalHost) -> None:
@@ -81,19 +79,6 @@ def test_reads_the_clock_of_cpus_that_report_it(tmp_path: Path) -> None:
     assert cpu_khz(tmp_path, ["0", "1", "2"]) == {"0": 3_100_000}
 
 
-def test_the_clock_of_a_sample_has_integer_keys() -> None:
-    answer = {
-        "at_s": 1.5,
-        "cpu_ticks": {"3": [1] * 8},
-        "cpu_khz": {"3": 3_100_000},
-        "usage": {},
-        "network": {},
-        "pressure_cpu_us": None,
-        "memory_available_bytes": 1,
-    }
-    assert sample_from(answer).cpu_khz == {3: 3_100_000}
-
-
 def test_a_watch_leaves_out_a_stopped_tree(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
     watch = host.watch([process], interval_s=0.01)
@@ -113,17 +98,9 @@ def test_the_fingerprint_describes_the_machine(host: LocalHost) -> None:
 
 
 def test_the_fingerprint_does_not_identify_machine_or_user(host: LocalHost) -> None:
-    values = json.dumps(list(leaves(host.fingerprint().to_json())))
+    text = json.dumps(host.fingerprint().to_json())
     for name in (socket.gethostname(), getpass.getuser(), str(Path.home())):
-        assert f'"{name}"' not in values
-
-
-def leaves(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in leaves(item)]
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
-    return [value]
+        assert f'"{name}"' not in text
 
 
 def watched(*readings: tuple[int, int]) -> list[Sample]:
@@ -137,20 +114,12 @@ def watched(*readings: tuple[int, int]) -> list[Sample]:
     return samples
 
 
-def test_leaves_out_the_first_and_last_sample() -> None:
-    assert busy_khz(watched((0, 800), (25, 3000), (25, 2900), (25, 900)), [0]) == [3000, 2900]
-    assert busy_khz(watched((0, 800), (25, 900)), [0]) == []
-
-
-def test_leaves_out_the_clock_of_an_idle_cpu() -> None:
-    assert busy_khz(watched((0, 800), (12, 1200), (13, 3000), (0, 800)), [0]) == [3000]
-
-
-def test_is_empty_for_other_cpus_and_for_machines_without_a_clock() -> None:
-    samples = watched((0, 800), (25, 3000), (0, 800))
-    assert busy_khz(samples, [1]) == []
-    without_clock = [Sample(s.at_s, s.cpu_ticks, {}, {}, {}, None, 0) for s in samples]
-    assert busy_khz(without_clock, [0]) == []
+def test_the_clock_is_that_of_a_busy_cpu_between_the_first_and_the_last_sample() -> None:
+    samples = watched((0, 800), (12, 1200), (13, 3000), (25, 2900), (25, 900))
+    assert busy_khz(samples, [0]) == [3000, 2900]
+    assert busy_khz(samples, [1]) == [], "no such CPU"
+    assert busy_khz([replace(sample, cpu_khz={}) for sample in samples], [0]) == []
+    assert busy_khz(samples[:2], [0]) == []
 
 
 class BusyHost(FakeHost):
@@ -164,6 +133,11 @@ class BusyHost(FakeHost):
         ticks = 100 * min(at_s, self.until_s)
         row = (int(self.others * ticks), 0, 0, 0, 0, 0, 0, int(self.steal * ticks))
         return replace(super().sample(at_s, processes), cpu_ticks={0: row, 1: row})
+
+
+def test_the_clock_of_a_sample_has_integer_keys() -> None:
+    answer = asdict(watched((0, 800))[0]) | {"cpu_khz": {"3": 3_100_000}}
+    assert sample_from(answer).cpu_khz == {3: 3_100_000}
 
 
 def test_an_idle_machine_is_quiet() -> None:
@@ -180,12 +154,6 @@ def test_a_machine_whose_cpus_others_use_is_busy(others: float, steal: float) ->
     assert reading.busy
     assert reading.others_share == pytest.approx(others, abs=0.02)
     assert reading.steal_share == pytest.approx(steal, abs=0.02)
-
-
-def test_a_reading_takes_about_a_second() -> None:
-    host = FakeHost()
-    read_quietness(host, (0,))
-    assert host.now_s() == READING_S
 
 
 def test_cpus_that_the_machine_does_not_show_have_no_reading() -> None:
@@ -223,12 +191,8 @@ def test_counts_what_a_quota_stopped(tmp_path: Path) -> None:
     assert throttled([]) is None
 
 
-def test_bug_doctor_did_not_see_a_quota() -> None:
-    machine = made_machine()
-    assert cpu_quota(machine) is None
-    limited = machine.fingerprint.model_copy(update={"cpu_quota": 0.2})
-    finding = cpu_quota(Machine(limited, machine.samples))
-    assert finding is not None
-    assert (finding.level, finding.reading) == ("bad", "0.2 CPUs in each period")
-    assert "cpu_quota" not in machine.fingerprint.to_json()  # as stored bundles have it
-    assert Fingerprint.model_validate(limited.to_json()).cpu_quota == 0.2
+def test_a_fingerprint_without_a_quota_is_stored_as_before() -> None:
+    fingerprint = FakeHost().fingerprint()
+    assert "cpu_quota" not in fingerprint.to_json()
+    limited = fingerprint.model_copy(update={"cpu_quota": 0.2})
+    assert Fingerprint.model_validate(limited.to_json()) == limited

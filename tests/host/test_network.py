@@ -13,7 +13,7 @@ import pytest
 
 from deadheat.host import Exchange, HostError, Listener, Listeners
 from deadheat.host.agent import listeners as agent_listeners
-from deadheat.host.agent.network import affinity, cpus_in, interrupts, route_to
+from deadheat.host.agent.network import interrupts, route_to
 from deadheat.host.agent.program import Json
 from deadheat.host.fingerprint import Interface
 from deadheat.host.local import LocalHost
@@ -240,11 +240,6 @@ def test_counts_the_interrupts_of_an_interface_and_of_no_other() -> None:
     served, _ = interrupts(INTERRUPTS, "eth1", bus="")
     assert served == {"1": 287873, "3": 12}
     assert interrupts(INTERRUPTS, "cable", bus="") == ({}, [])
-
-
-def test_reads_lists_of_cpus() -> None:
-    assert [*cpus_in("2-4"), *cpus_in("7")] == [2, 3, 4, 7]
-    assert affinity(999_999) == set(), "no such interrupt"
 
 
 def test_loopback_has_no_driver_and_no_interrupts() -> None:

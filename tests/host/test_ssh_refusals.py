@@ -9,6 +9,7 @@ from deadheat.host import HostError
 from deadheat.host.ssh import SshHost
 from deadheat.load.engine import send_engine
 from tests.host.fake_ssh import refusing_ssh, running_ssh
+from tests.host.support import python
 
 TARGET = "lab@far"
 
@@ -60,6 +61,15 @@ def test_names_a_full_disk_before_anything_is_sent(
             host.require_room(1 << 60)
     assert "XDG_CACHE_HOME" in (raised.value.hint or "")
     assert [*(tmp_path / "far-home").iterdir()] == []
+
+
+def test_a_command_does_not_inherit_the_archive_of_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{running_ssh(tmp_path)}:{os.environ['PATH']}")
+    with SshHost(TARGET) as host:
+        done = host.run(python("import os; print(os.listdir('/proc/self/fd'))"), 60)
+    assert done.stdout == "['0', '1', '2', '3']\n", "the last one is of the listing"
 
 
 def test_an_engine_of_another_version_is_left_alone(
