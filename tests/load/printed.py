@@ -1,5 +1,6 @@
 """Captured output of the load generators, from `output/`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from deadheat.host import Completed
@@ -7,9 +8,7 @@ from deadheat.load import LoadSpec
 
 OUTPUT = Path(__file__).with_name("output")
 SPEC = LoadSpec("http://127.0.0.1:18100/", connections=10, duration_s=1.0)
-GREETED = LoadSpec(
-    "http://127.0.0.1:18100/", connections=10, duration_s=1.0, expect_body="Hello, World!"
-)
+GREETED = replace(SPEC, expect_body="Hello, World!")
 
 
 def completed(stdout: str = "", stderr: str = "", exit_code: int | None = 0) -> Completed:

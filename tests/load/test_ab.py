@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed, ProcessSpec
+from deadheat.host import ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.load import GeneratorFailed, LoadResult, LoadSpec
 from deadheat.load.ab import Ab
@@ -126,7 +126,7 @@ def test_an_ab_that_reached_its_request_cap_did_not_end_early() -> None:
     assert Ab().parse(capped, printed("ab-good.txt"), "2.3").requests_ok
 
 
-PRINTED = (Path(__file__).parent / "output" / "ab-close.txt").read_text()
+PRINTED = (OUTPUT / "ab-close.txt").read_text()
 CROWD = LoadSpec("http://127.0.0.1:1/", 300, 1.0, keep_alive=False, request_cap=50_000)
 BOTH = Several(Ab(), 200)
 
@@ -149,8 +149,8 @@ def test_many_connections_are_split() -> None:
 
 
 def test_results_are_added() -> None:
-    single = Ab().parse(CROWD, Completed(0, PRINTED, "", 0, 0), "2")
-    both = BOTH.parse(CROWD, Completed(0, script_output(0, 1), "", 0, 0), "2")
+    single = Ab().parse(CROWD, completed(PRINTED), "2")
+    both = BOTH.parse(CROWD, completed(script_output(0, 1)), "2")
     assert both.requests_ok == 2 * single.requests_ok
     assert both.elapsed_s == single.elapsed_s
     assert both.rate_per_s == pytest.approx(2 * single.rate_per_s, rel=0.01)
@@ -159,36 +159,32 @@ def test_results_are_added() -> None:
 
 def test_rejects_missing_output() -> None:
     with pytest.raises(GeneratorFailed, match="2 of 2 ab processes gave no result") as caught:
-        BOTH.parse(CROWD, Completed(1, "", "no python", 0, 0), "2")
+        BOTH.parse(CROWD, completed(stderr="no python", exit_code=1), "2")
     assert caught.value.hint == "no python"
 
 
-def test_a_generator_without_a_result_fails_the_trial() -> None:
-    silent = json.dumps([1, 119, "", "apr_socket_recv: reset"]) + "\n"
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            json.dumps([1, 119, "", "apr_socket_recv: reset"]) + "\n",
+            "ab ended with 119 and printed no result (apr_socket_recv: reset)",
+        ),
+        (script_output(1)[:50], None),
+    ],
+    ids=["no result", "truncated line"],
+)
+def test_a_generator_without_a_result_fails_the_trial(line: str, hint: str | None) -> None:
     with pytest.raises(GeneratorFailed, match="1 of 2 ab processes gave no result") as caught:
-        BOTH.parse(CROWD, Completed(0, script_output(0) + silent, "", 0, 0), "2")
-    assert caught.value.hint == ("ab ended with 119 and printed no result (apr_socket_recv: reset)")
-
-
-def test_rejects_a_truncated_line() -> None:
-    with pytest.raises(GeneratorFailed, match="1 of 2 ab processes gave no result"):
-        BOTH.parse(CROWD, Completed(0, script_output(0) + script_output(1)[:50], "", 0, 0), "2")
-
-
-def test_the_script_starts_all_generators_and_reads_all_output() -> None:
-    commands = [[sys.executable, "-c", f"print({n}); raise SystemExit({n})"] for n in (1, 2)]
-    with LocalHost() as host:
-        command = [sys.executable, "-c", SCRIPT, json.dumps(commands)]
-        completed = host.run(ProcessSpec(command), 30)
-    lines = [json.loads(line) for line in completed.stdout.splitlines()]
-    assert sorted(lines) == [[0, 1, "1\n", ""], [1, 2, "2\n", ""]]
+        BOTH.parse(CROWD, completed(script_output(0) + line), "2")
+    assert caught.value.hint == hint
 
 
 def test_a_hanging_generator_does_not_hide_the_output_of_others(tmp_path: Path) -> None:
     """Regression: output was printed only at the end, and lost if the time limit came first."""
     commands = [
         [sys.executable, "-c", "import time; time.sleep(600)"],
-        [sys.executable, "-c", "print('whole')"],
+        [sys.executable, "-c", "print('whole'); raise SystemExit(3)"],
     ]
     with LocalHost() as host:
         command = [sys.executable, "-c", SCRIPT, json.dumps(commands)]
@@ -196,4 +192,4 @@ def test_a_hanging_generator_does_not_hide_the_output_of_others(tmp_path: Path) 
         process = host.start(ProcessSpec(command), str(log))
         eventually(lambda: log.read_text().endswith("\n"))
         assert host.alive(process) is None
-    assert json.loads(log.read_text()) == [1, 0, "whole\n", ""]
+    assert json.loads(log.read_text()) == [1, 3, "whole\n", ""]

@@ -125,22 +125,16 @@ def test_the_environment_chooses_the_engine(
     assert find_engine() == str(binary)
 
 
-def test_lost_segments_of_slices_add_up() -> None:
-    without = parse("engine-closed.json")
-    lossy = replace(without, retransmits=2, out_of_order=1)
-    both = pool([lossy, lossy])
-    assert (both.retransmits, both.out_of_order, both.segments_lost) == (4, 2, 6)
-    assert replace(lossy, out_of_order=None).segments_lost == 2
-    assert pool([lossy, without]).segments_lost is None, "unknown in one slice"
-
-
 def test_packets_and_bytes_of_slices_add_up_where_all_have_them() -> None:
     without = parse("engine-closed.json")
-    known = replace(without, packets_in=7, data_packets_in=4, packets_out=6, bytes_out=50)
+    counts = {"packets_in": 7, "data_packets_in": 4, "packets_out": 6, "bytes_out": 50}
+    known = replace(without, retransmits=2, out_of_order=1, **counts)  # type: ignore[arg-type]
     both = pool([known, known])
-    assert (both.packets_in, both.data_packets_in, both.packets_out) == (14, 8, 12)
-    assert both.bytes_out == 100
-    assert pool([known, without]).packets_in is None, "unknown in one slice"
+    assert (both.retransmits, both.out_of_order, both.segments_lost) == (4, 2, 6)
+    assert {name: getattr(both, name) for name in counts} == {n: 2 * c for n, c in counts.items()}
+    one_lacks = pool([known, without])
+    assert (one_lacks.packets_in, one_lacks.segments_lost) == (None, None)
+    assert replace(known, out_of_order=None).segments_lost == 2
 
 
 def test_what_the_server_had_already_is_not_lost() -> None:
