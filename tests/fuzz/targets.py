@@ -65,27 +65,15 @@ REPLIES = (
     b'{"id": 2, "ok": {"received": "", "closed": true, "in_time": true}}\n',
     b"{ Welcome to host }\n",
 )
-HAR = json.dumps(
-    {
-        "log": {
-            "entries": [
-                {
-                    "request": {
-                        "method": "POST",
-                        "url": "http://a.test/items?page=2&state=%7B%22a%22%3A1%7D",
-                        "headers": [{"name": "Content-Type", "value": "application/json"}],
-                        "postData": {
-                            "mimeType": "application/json",
-                            "text": '{"a": "{\\"b\\":1}"}',
-                        },
-                    },
-                    "response": {"status": 200, "content": {"mimeType": "text/plain"}},
-                }
-            ]
-        }
-    },
-    indent=1,
-).encode()
+ASKED = {
+    "method": "POST",
+    "url": "http://a.test/items?page=2&state=%7B%22a%22%3A1%7D",
+    "headers": [{"name": "Content-Type", "value": "application/json"}],
+    "postData": {"mimeType": "application/json", "text": '{"a": "{\\"b\\":1}"}'},
+}
+ANSWERED = {"status": 200, "content": {"mimeType": "text/plain"}}
+ENTRIES = [{"request": ASKED, "response": ANSWERED}]
+HAR = json.dumps({"log": {"entries": ENTRIES}}, indent=1).encode()
 CURLS = (
     b"curl 'http://a.test/x?y=1' -H 'Accept: text/plain' --data-raw $'it\\'s\\u00e9' -XPUT",
     b"curl -G a.test --data-urlencode 'q=a b' -u me:you -b id=1 --json '{}' -H @file",
@@ -245,15 +233,11 @@ def check_curl(content: bytes, _: Path) -> None:
 
 
 def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
-    path = folder / "foreign.deadheat"
-    path.write_bytes(edited(_bundle(), changes))
-    _report_bundle(path)
+    _report_bundle(edited(_bundle(), changes), folder)
 
 
 def check_bundle_pages(changes: Sequence[Edit], folder: Path) -> None:
-    path = folder / "foreign.deadheat"
-    path.write_bytes(lzma.compress(edited(_database(), changes), preset=0))
-    _report_bundle(path)
+    _report_bundle(lzma.compress(edited(_database(), changes), preset=0), folder)
 
 
 def check_bundle_values(values: Sequence[tuple[int, Any]], folder: Path) -> None:
@@ -266,12 +250,12 @@ def check_bundle_values(values: Sequence[tuple[int, Any]], folder: Path) -> None
             with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
                 connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
         connection.commit()
+    _report_bundle(lzma.compress(plain.read_bytes(), preset=0), folder)
+
+
+def _report_bundle(content: bytes, folder: Path) -> None:
     path = folder / "foreign.deadheat"
-    path.write_bytes(lzma.compress(plain.read_bytes(), preset=0))
-    _report_bundle(path)
-
-
-def _report_bundle(path: Path) -> None:
+    path.write_bytes(content)
     with suppress(DeadheatError), open_bundle(path) as store, reading(path):
         _report(store)
 

@@ -1,18 +1,17 @@
 """A tree that adopts a container: a process that its client did not fork."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deadheat.host import HostError, Limits, ProcessSpec
+from deadheat.host import HostError, Limits
 from deadheat.host.agent.cgroup import cgroup_name, owner_lives
 from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.local import LocalHost
 from tests.host.conftest import refusal
-from tests.host.support import eventually, log
+from tests.host.support import eventually, log, python
 
 # The client starts a monitor, which starts the first process of the container: that of `podman run`
 # starts conmon. With cgroups the container gets one below the client's own.
@@ -47,10 +46,9 @@ def host(request: pytest.FixtureRequest) -> Iterator[LocalHost]:
         yield local
 
 
-def start(host: LocalHost, folder: Path, place: str = "apart") -> tuple[str, int]:
+def start(host: LocalHost, folder: Path, place: str = "apart", **options: bool) -> tuple[str, int]:
     """The client's process, and the PID of the container's first process."""
-    command = [sys.executable, "-I", "-S", "-c", CLIENT, place]
-    process = host.start(ProcessSpec(command), log(folder))
+    process = host.start(python(CLIENT, place, **options), log(folder))
     eventually(lambda: host.read_tail(log(folder), 100).endswith("\n"))
     return process, int(host.read_tail(log(folder), 100))
 
@@ -67,12 +65,10 @@ def test_limits_hold_for_the_container_and_not_for_its_client(tmp_path: Path) ->
     """The client of podman takes 30 MB, more than a small server."""
     (containment,) = [name for name in ("cgroup-v2", "subreaper") if refusal(name) is None][:1]
     with LocalHost(containment, Limits(memory_bytes=1 << 20)) as host:
-        command = [sys.executable, "-I", "-S", "-c", CLIENT, "apart"]
-        process = host.start(ProcessSpec(command, limited=True, client=True), log(tmp_path))
-        eventually(lambda: host.read_tail(log(tmp_path), 100).endswith("\n"))
+        process, pid = start(host, tmp_path, limited=True, client=True)
         host.sleep(1.5)  # the agent checks limits each second, or more often
         assert host.alive(process) is None
-        host.adopt(process, int(host.read_tail(log(tmp_path), 100)))
+        host.adopt(process, pid)
         eventually(lambda: host.alive(process) is not None)
         exited = host.stop(process, "SIGKILL", 0)
     assert exited.limit is not None

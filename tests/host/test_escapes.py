@@ -11,10 +11,9 @@ import pytest
 
 from deadheat.host import HostError, ProcessSpec
 from deadheat.host.agent.escaped import end_tagged, tags
-from deadheat.host.agent.kernel import start_ticks
 from deadheat.host.agent.program import Fault
 from deadheat.host.local import LocalHost
-from tests.host.support import eventually, log
+from tests.host.support import eventually, living, log, start_harness
 
 LEAVES = """
 import os, sys, time
@@ -41,15 +40,6 @@ ticks = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
 Path(sys.argv[1], str(os.getpid())).write_text(ticks)
 while True: time.sleep(60)
 """
-AGENT = """
-import sys, time
-from deadheat.host import HostError, ProcessSpec
-from deadheat.host.local import LocalHost
-host = LocalHost("cgroup-v2")
-host.start(ProcessSpec(sys.argv[2:]), sys.argv[1])
-print(host._agent.pid, flush=True)
-time.sleep(600)
-"""
 in_cgroups = pytest.mark.parametrize("containment", ["cgroup-v2"], indirect=True)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may leave a cgroup")
 
@@ -58,10 +48,6 @@ def leaving(marks: Path, who: str) -> ProcessSpec:
     marks.mkdir(exist_ok=True)
     command = [sys.executable, "-I", "-S", "-c", LEAVES, str(marks), who]
     return ProcessSpec(command, limited=True)
-
-
-def living(marks: Path) -> list[int]:
-    return [int(m.name) for m in marks.iterdir() if str(start_ticks(int(m.name))) == m.read_text()]
 
 
 @as_root
@@ -94,11 +80,8 @@ def test_bug_a_server_that_left_its_cgroup_outlived_a_killed_agent(
     containment: str, tmp_path: Path, victim: str
 ) -> None:
     marks = tmp_path / "marks"
-    spec = leaving(marks, "second")
-    command = [sys.executable, "-c", AGENT, log(tmp_path), *spec.command]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        agent = int(process.stdout.readline())
+    process, agent = start_harness(containment, leaving(marks, "second"), tmp_path)
+    with process:
         eventually(lambda: bool([*marks.iterdir()]))
         os.kill(process.pid if victim == "cli" else agent, signal.SIGKILL)
         eventually(lambda: not living(marks), within_s=20)

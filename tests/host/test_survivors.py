@@ -12,9 +12,9 @@ import pytest
 
 from deadheat.host import ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_candidates, sweep
-from deadheat.host.agent.kernel import descendants, start_ticks
+from deadheat.host.agent.kernel import descendants
 from deadheat.host.local import AGENT_PATH, LocalHost
-from tests.host.support import eventually, log, python
+from tests.host.support import eventually, living, log, python, start_harness
 
 ADVERSARY = Path(__file__).with_name("adversary.py")
 KEEPER_DEADLINE_S = 20.0  # far more than it takes, also on a busy machine
@@ -34,11 +34,6 @@ def wait_for_marks(marks: Path) -> None:
         return len([mark for mark in marks.iterdir() if mark.read_text()]) == TREE_SIZE
 
     eventually(complete)
-
-
-def living(marks: Path) -> list[str]:
-    """The PIDs of the marks (PID and start time) of processes that are alive."""
-    return [m.name for m in marks.iterdir() if str(start_ticks(int(m.name))) == m.read_text()]
 
 
 @pytest.fixture
@@ -88,30 +83,12 @@ def test_nothing_survives_close(containment: str, marks: Path, tmp_path: Path) -
     assert cgroups_of(agent) == []
 
 
-HARNESS = """
-import sys
-from deadheat.host import ProcessSpec
-from deadheat.host.local import AGENT_PATH, LocalHost
-host = LocalHost(sys.argv[1])
-process = host.start(ProcessSpec(sys.argv[3:]), sys.argv[2])
-print(host._agent.pid, flush=True)
-for request in sys.stdin:
-    getattr(host, request.strip())(process)
-    print("done", flush=True)
-"""
-
-
-def start_harness(
+def start_adversary(
     containment: str, marks: Path, tmp_path: Path
 ) -> tuple[subprocess.Popen[str], int]:
-    command = [sys.executable, "-c", HARNESS, containment, log(tmp_path), *adversary(marks).command]
-    harness = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-    assert harness.stdout is not None
-    agent = int(harness.stdout.readline())
+    started = start_harness(containment, adversary(marks), tmp_path)
     wait_for_marks(marks)
-    return harness, agent
+    return started
 
 
 @contextlib.contextmanager
@@ -124,7 +101,7 @@ def end_of(pid: int) -> Iterator[None]:
 
 
 def test_nothing_survives_a_killed_harness(containment: str, marks: Path, tmp_path: Path) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     with end_of(agent):
         harness.kill()
         harness.communicate()
@@ -132,7 +109,7 @@ def test_nothing_survives_a_killed_harness(containment: str, marks: Path, tmp_pa
 
 
 def test_nothing_survives_a_terminated_agent(containment: str, marks: Path, tmp_path: Path) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     with end_of(agent):
         os.kill(agent, signal.SIGTERM)
     assert living(marks) == []
@@ -151,7 +128,7 @@ def keepers(agent: int) -> list[int]:
 def test_nothing_survives_a_killed_agent(
     containment: str, marks: Path, tmp_path: Path, frozen: bool
 ) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     assert harness.stdin is not None
     assert harness.stdout is not None
     if frozen:
@@ -168,7 +145,7 @@ def test_nothing_survives_a_killed_agent(
 def test_nothing_survives_a_killed_agent_with_its_harness(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     os.kill(harness.pid, signal.SIGSTOP)  # it cannot close the agent's standard input first
     with end_of(agent):
         os.killpg(agent, signal.SIGKILL)
@@ -182,7 +159,7 @@ def test_nothing_survives_a_killed_agent_with_its_harness(
 def test_a_keeper_outlives_the_end_of_a_session_and_leaves_no_cgroup(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     (keeper,) = keepers(agent)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         os.kill(keeper, number)
@@ -198,7 +175,7 @@ def test_a_keeper_outlives_the_end_of_a_session_and_leaves_no_cgroup(
 def test_the_next_agent_kills_what_a_killed_agent_left(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
-    harness, agent = start_harness(containment, marks, tmp_path)
+    harness, agent = start_adversary(containment, marks, tmp_path)
     for keeper in keepers(agent):
         os.kill(keeper, signal.SIGKILL)
     with end_of(agent):
