@@ -32,13 +32,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """A process to start: its arguments (never a shell string), folder, environment and CPUs."""
+    """A process to start: its arguments (never a shell string), folder, environment and CPUs.
+
+    It may open as many files as the hard limit allows.
+    """
 
     command: Sequence[str]
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)  # added to the host's own environment
     cpus: Sequence[int] | None = None  # None: any
-    open_files: int | None = None  # soft RLIMIT_NOFILE; at most the hard limit
     limited: bool = False  # by the limits of the host: a server, or the step of a build
     client: bool = False  # of a container runtime: limits hold for the container that is adopted
 

@@ -191,9 +191,7 @@ class Containment:
     def start(self, spec: Json, stdout: Any, stderr: Any) -> Tree:
         self.started += 1
         cgroup = f"{self.cgroup}/{self.started}" if self.cgroup else None
-        defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
-        defaults["stdin_fd"] = None
-        defaults["limits"] = {}
+        defaults: Json = {"cwd": None, "env": {}, "cpus": None, "stdin_fd": None, "limits": {}}
         defaults["client"] = defaults["limited"] = False
         defaults["tag"] = None if spec.get("client") else f"{self.agent_name}/{self.started}"
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)

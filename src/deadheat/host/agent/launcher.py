@@ -37,8 +37,7 @@ def prepare(spec: Json) -> None:
     except OSError as error:
         raise Fault(f"cannot start in {spec['cwd']}: {error.strerror}") from error
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = spec["open_files"]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if wanted else hard, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if spec["cpus"] is not None:
         pin(spec["cpus"])
     # Python ignores SIGPIPE, a background job of a shell SIGINT. The command gets the defaults.
