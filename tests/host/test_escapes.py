@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import HostError, ProcessSpec
+from deadheat.host.agent import escaped
 from deadheat.host.agent.escaped import end_tagged, tags
+from deadheat.host.agent.kernel import numbered, stat_fields
 from deadheat.host.agent.program import Fault
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, living, log, start_harness
@@ -102,20 +104,12 @@ def test_orphans_do_not_stay_as_zombies(containment: str, tmp_path: Path) -> Non
 
 
 def zombies(parent: int) -> int:
-    count = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        count += fields[0] == "Z" and int(fields[1]) == parent
-    return count
+    stats = filter(None, map(stat_fields, numbered(Path("/proc"))))
+    return sum(fields[0] == "Z" and int(fields[1]) == parent for fields in stats)
 
 
 def test_names_what_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process in an endless system call survives SIGKILL; here nothing is sent."""
-    from deadheat.host.agent import escaped
-
     environment = {**os.environ, "DEADHEAT_TREE": "deadheat-test-names/1"}
     command = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
     with subprocess.Popen(command, env=environment) as process:

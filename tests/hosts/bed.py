@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from deadheat.host.agent.kernel import environment_of, numbered
 from tests.host.support import eventually
 
 SERVER, LOAD = "192.168.10.10", "192.168.10.11"
@@ -112,17 +113,8 @@ class Bed:
 
     def left(self) -> list[int]:
         """The processes of agents and of what they started on the server host."""
-        wanted = f"{MARK}={self.name}".encode()
-        pids = []
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdigit():
-                try:
-                    words = (folder / "environ").read_bytes().split(b"\0")
-                except OSError:
-                    continue
-                if wanted in words:
-                    pids.append(int(folder.name))
-        return pids
+        mark, name = MARK.encode(), self.name.encode()
+        return [pid for pid in numbered(Path("/proc")) if environment_of(pid).get(mark) == name]
 
     def configure_ssh(self, lines: Mapping[str, str]) -> None:
         """Change options of the client, such as IdentityFile."""

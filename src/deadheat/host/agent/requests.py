@@ -22,7 +22,7 @@ from .listeners import listeners
 from .log import Capture, Log, open_log, read_tail
 from .network import Ports, exchange, interface, local_address, peer_address, resolve
 from .program import Fault, Json
-from .running import RunningServers
+from .running import ListeningServer, find_running
 from .samples import Watch, listen_drops
 from .tree import Processes, Tree
 
@@ -117,7 +117,7 @@ class Agent:
         self.files = Files()
         self.idle_cpus = IdleCpus(is_virtual(first_cpu()) is True)
         self.trees: dict[str, Tree] = {}
-        self.running = RunningServers()
+        self.running: dict[str, ListeningServer] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
         self.conversations: dict[str, Conversation] = {}
@@ -143,7 +143,7 @@ class Agent:
             "adopt": self.adopt,
             "cpu_s": lambda process: self.processes(process).cpu_s(),
             "usage": lambda process: self.processes(process).usage(),
-            "find_running": self.running.find,
+            "find_running": self.find_running,
             "listen_drops": listen_drops,
             "freeze": self.freeze,
             "thaw": self.thaw,
@@ -188,7 +188,15 @@ class Agent:
         raise Fault(f"no process {process}: {'stopped' if process in self.stopped else 'unknown'}")
 
     def processes(self, process: str) -> Processes:
-        return self.running.by_name.get(process) or self.tree(process)
+        return self.running.get(process) or self.tree(process)
+
+    def find_running(self, host: str, port: int) -> Json | None:
+        """A server has the same name at each of its URLs."""
+        found = find_running(host, port)
+        if found is None:
+            return None
+        server = self.running.setdefault(found.name, found)
+        return {"process": server.name, "cpus": server.cpus()}
 
     def run(self, spec: Json, timeout_s: float) -> Json:
         name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)

@@ -21,7 +21,7 @@ from .kernel import (
 )
 from .listeners import listening_sockets, sockets_of
 from .network import local_address
-from .program import Fault, Json
+from .program import Fault
 from .tree import Processes
 
 FORWARDERS = ("docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "ssh", "sshd")
@@ -35,6 +35,7 @@ class ListeningServer(Processes):
     def __init__(self, roots: list[int]) -> None:
         super().__init__()
         self.roots = start_times(roots)
+        self.name = "running-" + "-".join(f"{pid}.{ticks}" for pid, ticks in self.roots)
 
     def members(self, family: Family | None = None) -> list[int]:
         roots = [pid for pid, ticks in self.roots if start_ticks(pid) == ticks]
@@ -54,22 +55,6 @@ class ListeningServer(Processes):
             with contextlib.suppress(ProcessLookupError):
                 allowed |= os.sched_getaffinity(pid)
         return sorted(allowed)
-
-
-class RunningServers:
-    """Those found so far, by name; a server has the same name at each of its URLs."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, ListeningServer] = {}
-
-    def find(self, host: str, port: int) -> Json | None:
-        """The name and the CPUs of the server at an address; see `find_running`."""
-        server = find_running(host, port)
-        if server is None:
-            return None
-        name = "running-" + "-".join(f"{pid}.{ticks}" for pid, ticks in server.roots)
-        server = self.by_name.setdefault(name, server)
-        return {"process": name, "cpus": server.cpus()}
 
 
 def find_running(host: str, port: int) -> ListeningServer | None:
