@@ -1,10 +1,11 @@
 """A cluster without hosts: each run returns a stored bundle, or ends as the test says."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from deadheat.cluster.on_ray import Node
 from deadheat.cluster.race import Ending
-from deadheat.cluster.result import ClusterHost, HostPair
+from deadheat.cluster.result import ClusterHost, ClusterRecord, HostPair
 
 QUIET = {"server": 0.002, "load": 0.003}
 BOTH = ("server", "load")
@@ -31,6 +32,12 @@ def pairs(count: int) -> tuple[HostPair, ...]:
     return tuple(
         HostPair(number=n, server=host(2 * n), load=host(2 * n + 1)) for n in range(1, count + 1)
     )
+
+
+def planned(**values: Any) -> ClusterRecord:
+    """The record of a cluster run that has not begun."""
+    known = {"started_at": "2026-11-26", "command": ("deadheat", "cluster", "run")}
+    return ClusterRecord(**{**known, "margin": 0.03, "confidence": 0.95, "together": 6, **values})
 
 
 class FakeCluster:

@@ -17,12 +17,14 @@ def test_jobs_have_like_sizes_and_fill_the_pairs() -> None:
     )
 
 
-def test_fewer_servers_than_pairs_make_a_job_each() -> None:
-    assert [job.servers for job in jobs_of(["a", "b"], pairs=5, together=6)] == [("a",), ("b",)]
-
-
-def test_shared_servers_alone_run_on_every_pair() -> None:
-    assert [job.servers for job in jobs_of([], pairs=2, together=6)] == [(), ()]
+@pytest.mark.parametrize(
+    ("servers", "pairs", "jobs"),
+    [(["a", "b"], 5, [("a",), ("b",)]), ([], 2, [(), ()])],  # without own servers, on every pair
+)
+def test_few_servers_make_a_job_each(
+    servers: list[str], pairs: int, jobs: list[tuple[str, ...]]
+) -> None:
+    assert [job.servers for job in jobs_of(servers, pairs, together=6)] == jobs
 
 
 def test_every_job_starts_on_an_idle_pair() -> None:
@@ -34,18 +36,12 @@ def test_every_job_starts_on_an_idle_pair() -> None:
     assert [pair for pair, _ in dispatch.starts()] == [1]
 
 
-def test_a_lost_host_returns_its_contenders_and_gets_no_further_job() -> None:
-    dispatch = Dispatch([Job(1, ("a", "b")), Job(2, ("c",))], 2)
+def test_a_lost_host_returns_what_it_did_not_measure_and_gets_no_further_job() -> None:
+    dispatch = Dispatch([Job(1, ("a", "b", "c")), Job(2, ("d",))], 2)
     dispatch.starts()
     assert dispatch.ended(0, ("a", "b", "shared"), lost=True) == ("a", "b")
     dispatch.ended(1, (), failed=False)
     assert dispatch.starts() == [(1, Job(3, ("a", "b"), attempt=2))]
-
-
-def test_what_was_measured_does_not_return() -> None:
-    dispatch = Dispatch([Job(1, ("a", "b"))], 2)
-    dispatch.starts()
-    assert dispatch.ended(0, ("b",), lost=True) == ("b",)
 
 
 def test_a_contender_is_given_up_after_the_last_attempt() -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from deadheat.cli.endings import ExitCode
 from deadheat.cluster import race, result
-from deadheat.cluster.on_ray import RayCluster, ray_cluster
+from deadheat.cluster.on_ray import ray_cluster
 from deadheat.cluster.race import ClusterRace
-from deadheat.cluster.result import ClusterRecord, combine, read_record, text
+from deadheat.cluster.result import combine, read_record, text
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Progress
+from tests.cluster.fake_cluster import planned
 from tests.host.support import eventually
 from tests.hosts.greeting import MANIFEST, MANY_SLICES, PROGRAM, race_protocol
 
@@ -72,20 +73,6 @@ def catalog(tmp_path: Path) -> Path:
     return folder
 
 
-def plan(catalog: Path, hosts: RayCluster) -> ClusterRecord:
-    return ClusterRecord(
-        started_at="2026-11-26",
-        servers=("a", "b", "c", "d"),
-        shared=("a", "b"),
-        words=("--catalog", str(catalog), "--protocol", "brief"),
-        command=("deadheat", "cluster", "run"),
-        margin=0.03,
-        confidence=0.95,
-        together=1,
-        pairs=hosts.pairs,
-    )
-
-
 def running() -> list[int]:
     """The processes of runs that workers of Ray started."""
     pids = []
@@ -116,8 +103,16 @@ def test_a_node_that_is_killed_returns_its_servers_and_ray_is_gated(
             threading.Timer(3.0, cluster.remove_node, (workers[1], False)).start()
 
     with ray_cluster(cluster.address, None) as hosts:
-        assert [pair.is_one_host for pair in hosts.pairs] == [True, True]
-        record = ClusterRace(plan(catalog, hosts), hosts, folder, listen).run()
+        assert [pair.server == pair.load for pair in hosts.pairs] == [True, True]
+        words = ("--catalog", str(catalog), "--protocol", "brief")
+        plan = planned(
+            servers=("a", "b", "c", "d"),
+            shared=("a", "b"),
+            words=words,
+            together=1,
+            pairs=hosts.pairs,
+        )
+        record = ClusterRace(plan, hosts, folder, listen).run()
     (lost,) = (pair for pair in record.pairs if pair.lost)
     assert "died" in str(lost.lost)
     (dead,) = (run for run in record.runs if run.bundle is None)

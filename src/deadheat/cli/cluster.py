@@ -40,6 +40,7 @@ from deadheat.host.agent.init import end_with
 from deadheat.output import echo, echo_json, echo_rendered, print_error
 
 SHARED = 2  # servers that run on every pair, if none is named
+CLUSTERS = "clusters"  # the folder of cluster runs in the home of deadheat
 
 
 @click.group("cluster", cls=CommandGroup, summary=SUMMARIES["cluster"])
@@ -168,7 +169,7 @@ def run(
     }
     given = [(name, str(value)) for name, value in options.items() if value is not None]
     now = datetime.datetime.now(datetime.UTC)
-    folder = output or _clusters() / f"{now:%Y%m%d-%H%M%S}"
+    folder = output or home() / CLUSTERS / f"{now:%Y%m%d-%H%M%S}"
     if folder.exists() and any(folder.iterdir()):
         raise DeadheatError(f"--output {folder}: it is not empty", "name a new folder")
     make_room(folder)
@@ -208,7 +209,15 @@ def report(folder: Path | None, as_json: bool) -> None:
       deadheat cluster report
       deadheat report --from FOLDER/0001-pair-1.deadheat   one of its runs
     """
-    _print(folder or _last(), as_json)
+    if folder is None:
+        folders = sorted((home() / CLUSTERS).glob("*/cluster.json"))
+        if not folders:
+            raise DeadheatError(
+                f"{home() / CLUSTERS} has no cluster run",
+                "measure with deadheat cluster run, or name FOLDER",
+            )
+        folder = folders[-1].parent
+    _print(folder, as_json)
 
 
 def _print(folder: Path, as_json: bool) -> None:
@@ -221,20 +230,6 @@ def _print(folder: Path, as_json: bool) -> None:
         return
     echo_rendered(fit(text(combined), sys.stdout.encoding))
     echo(f"stored in:  {folder}")
-
-
-def _clusters() -> Path:
-    return home() / "clusters"
-
-
-def _last() -> Path:
-    """The newest folder of a cluster run. Raises `DeadheatError` if there is none."""
-    folders = sorted(_clusters().glob("*/cluster.json"))
-    if not folders:
-        raise DeadheatError(
-            f"{_clusters()} has no cluster run", "measure with deadheat cluster run, or name FOLDER"
-        )
-    return folders[-1].parent
 
 
 if __name__ == "__main__":

@@ -160,15 +160,13 @@ class RayCluster:
     def start(self, pair: HostPair, words: Sequence[str]) -> None:
         """Start a run; a host that is dead already shows in the next ending."""
         server, load = self._workers[pair]
-        if not pair.is_one_host:
+        if pair.server.address != pair.load.address:
             words = (*words, "--server-host", f"{self._target}{pair.server.address}")
         server.ray_share.remote()
         self._runs[load.run.remote(list(words))] = pair
 
     def next_ending(self) -> Ending:
-        """Wait for a run that was started. Raises `RuntimeError` if there is none."""
-        if not self._runs:
-            raise RuntimeError("no run is under way")
+        """Wait until one of the runs that were started ends."""
         ended: list[Any] = []
         while not ended:
             ended, _ = self._ray.wait(list(self._runs), num_returns=1, timeout=POLL_S)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import to_json
 
 from deadheat import __version__, numbers
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
 from deadheat.report.model.load import load_view
-from deadheat.report.model.runs import reading
+from deadheat.report.model.runs import columns, reading
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking.host_pairs import (
@@ -29,24 +29,20 @@ from deadheat.stats.ranking.ranks import Ranking, dead_heats
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
-from deadheat.strict import JsonObject
+from deadheat.strict import JsonObject, Strict
 
 FILE_NAME = "cluster.json"
 RAY_CPU_SHARE_MAX = 0.01  # as for steal
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ClusterHost(_Record):
+class ClusterHost(Strict):
     """A host of the cluster; two of one address are one machine."""
 
     name: str
     address: str
 
 
-class HostPair(_Record):
+class HostPair(Strict):
     """A server host and a load host, numbered from 1; `lost` says why it gets no further run."""
 
     number: int
@@ -54,13 +50,8 @@ class HostPair(_Record):
     load: ClusterHost
     lost: str | None = None
 
-    @property
-    def is_one_host(self) -> bool:
-        """Whether both roles are on one machine, as in a run without `--server-host`."""
-        return self.server.address == self.load.address
 
-
-class ClusterRun(_Record):
+class ClusterRun(Strict):
     """One run: where, of which contenders, and its bundle in the folder, if it has one.
 
     `ray_cpu` is Ray's share of the CPUs of each host that could be read, by its role: server, load,
@@ -86,7 +77,7 @@ class ClusterRun(_Record):
         return any(share > RAY_CPU_SHARE_MAX for share in self.ray_cpu.values())
 
 
-class ClusterRecord(_Record):
+class ClusterRecord(Strict):
     """A whole cluster run. `state` is running, complete, interrupted or failed.
 
     `words` are options of `deadheat run` for every run; `together` is how many servers race in
@@ -285,7 +276,7 @@ def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
         rate = numbers.rate(row.rate_median)
         interval = _interval(row.ratio_to_leader)
         rows.append((row.rank, one_line(row.name), rate, share, interval, where))
-    yield from _columns(rows, right=(2, 3))
+    yield from columns(rows, right=(2, 3))
     for group in dead_heats(level.ranking):
         yield f"dead heat: {numbers.listing([one_line(name) for name in group])}"
     if level.limited:
@@ -308,7 +299,7 @@ def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
         interval = "the others are compared with it" if ratio.low == 1 else _interval(ratio)
         speed = numbers.percent(ratio.ratio)
         speeds.append((str(number), str(level.runs_of[number]), speed, interval))
-    yield from _columns(speeds, right=(1, 2))
+    yield from columns(speeds, right=(1, 2))
 
 
 def _run_lines(record: ClusterRecord) -> list[str]:
@@ -322,7 +313,7 @@ def _run_lines(record: ClusterRecord) -> list[str]:
         hosts = (server, "the same" if load == server else load)
         servers = _names(run.servers) or "the shared ones alone"
         rows.append((str(run.pair), *hosts, str(number), ray_cpu, servers))
-    return _columns(rows, right=(3, 4))
+    return columns(rows, right=(3, 4))
 
 
 def _remarks(combined: Combined) -> Iterator[str]:
@@ -358,15 +349,3 @@ def _interval(ratio: RatioInterval) -> str:
     if not numbers.is_known(ratio.low, ratio.high):
         return numbers.UNKNOWN
     return f"[{100 * ratio.low:.1f}, {100 * ratio.high:.1f}]"
-
-
-def _columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """The rows in columns, those in `right` aligned there."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

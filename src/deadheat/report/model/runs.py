@@ -86,12 +86,19 @@ def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str
         )
         for run in runs
     ]
+    return "".join(f"{line}\n" for line in columns(rows))
+
+
+def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """The rows in columns, those in `right` aligned there."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        + "\n"
+    return [
+        "  ".join(
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
-    )
+    ]
 
 
 def state_text(run: RunSummary) -> str:
