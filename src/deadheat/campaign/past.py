@@ -99,18 +99,6 @@ class Past:
         """The trials in closed loop, which the standings are made of."""
         return [(name, trial) for name, trial in self.trials if trial.kind == "measure"]
 
-    def has(self, name: str) -> bool:
-        """Whether a contender has any trial."""
-        return any(contender == name for contender, _ in self.trials)
-
-    def done(self, name: str) -> set[tuple[int, int]]:
-        """The connections and repetition of each trial of a contender that did not fail."""
-        return {
-            (trial.connections, trial.block)
-            for contender, trial in self.measured
-            if contender == name and trial.state == "ok"
-        }
-
 
 def _end_s(record: TrialRecord) -> float:
     """When a trial ended. One of slices took longer than they did: others ran between them."""

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from types import MappingProxyType
 
 from deadheat import numbers
@@ -209,19 +210,11 @@ def steps_left(
 
     A series with recoveries needs one process, so a series that has begun does not continue.
     """
-    if protocol.recovery is not None and past.has(name):
+    if protocol.recovery is not None and any(contender == name for contender, _ in past.trials):
         return iter(())
-    return schedule(protocol, labels.get(name), past.done(name))
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTrial:
-    """One trial of the outline; `starts` if a fresh process precedes it."""
-
-    contender: str
-    connections: int
-    repetition: int
-    starts: bool
+    own = [trial for contender, trial in past.measured if contender == name]
+    done = {(trial.connections, trial.block) for trial in own if trial.state == "ok"}
+    return schedule(protocol, labels.get(name), done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +223,7 @@ class Outline:
 
     protocol: AloneProtocol
     labels: Mapping[str, str]  # contender -> published row
-    trials: tuple[PlannedTrial, ...]
+    steps: Mapping[str, Sequence[Step]]  # the trials of each contender
     missing: Mapping[str, str]  # published row -> why it has no trial
     remarks: tuple[str, ...]  # differences between this machine and the protocol
     least_s: float
@@ -240,7 +233,11 @@ class Outline:
         return {
             "label": self.protocol.label,
             "contenders": dict(self.labels),
-            "trials": [asdict(trial) for trial in self.trials],
+            "trials": [
+                {"contender": name, **asdict(step)}
+                for name, steps in self.steps.items()
+                for step in steps
+            ],
             "missing": dict(self.missing),
             "remarks": list(self.remarks),
             "least_s": self.least_s,
@@ -248,38 +245,26 @@ class Outline:
         }
 
     def lines(self) -> list[str]:
-        protocol, starts = self.protocol, sum(trial.starts for trial in self.trials)
+        protocol, every = self.protocol, [*chain(*self.steps.values())]
         lines = [
             f"{protocol.label}: {protocol.about}",
-            f"alone         {len(self.trials)} trials of {protocol.duration_s:g} s, "
-            f"{starts} starts, {protocol.generator}",
+            f"alone         {len(every)} trials of {protocol.duration_s:g} s, "
+            f"{sum(step.starts for step in every)} starts, {protocol.generator}",
         ]
-        for name in dict.fromkeys(trial.contender for trial in self.trials):
-            lines.append(self._contender_line(name))
-            lines += self._trial_lines(name)
+        for name, steps in self.steps.items():
+            row = self.labels.get(name)
+            restart = PROCESSES[restart_of(protocol, row)]
+            lines.append(f"{row or name}{f' ({name})' if row else ''}: {restart}")
+            for connections in protocol.connections:  # `*` is before a fresh process
+                at_level = [step for step in steps if step.connections == connections]
+                numbered = [f"{'*' * step.starts}{step.repetition}" for step in at_level]
+                lines.append(f"  {connections:>6} connections   {' '.join(numbered)}")
         if self.missing:
             lines.append(f"missing       {len(self.missing)} published rows have no trial")
             lines += [f"  {row:40} {reason}" for row, reason in self.missing.items()]
         lines += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
         most = f", {numbers.duration(self.most_s)} at most" if self.most_s > self.least_s else ""
         return [*lines, f"takes         {numbers.duration(self.least_s)}{most}, without builds"]
-
-    def _contender_line(self, name: str) -> str:
-        row = self.labels.get(name)
-        restart = PROCESSES[restart_of(self.protocol, row)]
-        return f"{row or name}{f' ({name})' if row else ''}: {restart}"
-
-    def _trial_lines(self, name: str) -> list[str]:
-        """One line for each level: the repetitions, with `*` before those of a fresh process."""
-        return [
-            f"  {connections:>6} connections   "
-            + " ".join(
-                f"{'*' if trial.starts else ''}{trial.repetition}"
-                for trial in self.trials
-                if trial.contender == name and trial.connections == connections
-            )
-            for connections in self.protocol.connections
-        ]
 
 
 def outline(
@@ -291,20 +276,17 @@ def outline(
 ) -> Outline:
     """The outline of a protocol; `names` are contenders in the order in which they run."""
     contenders = [*([NULL_SERVER] if protocol.controls else []), *names]
-    trials = tuple(
-        PlannedTrial(name, step.connections, step.repetition, step.starts)
-        for name in contenders
-        for step in schedule(protocol, labels.get(name))
-    )
+    steps = {name: [*schedule(protocol, labels.get(name))] for name in contenders}
+    every = [*chain(*steps.values())]
     trial_s = protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S
     warm_s = protocol.warmup.duration_s if protocol.warmup.kind == "fixed" else 0.0
-    starting_s = sum(trial.starts for trial in trials) * (START_S + warm_s)
-    least_s = starting_s + len(trials) * trial_s
+    starting_s = sum(step.starts for step in every) * (START_S + warm_s)
+    least_s = starting_s + len(every) * trial_s
     most_s = least_s
     if (rule := protocol.recovery) is not None:
-        least_s += len(trials) * rule.probe_s
-        most_s += len(trials) * (rule.limit_s + rule.probe_s)
-    return Outline(protocol, labels, trials, missing, tuple(remarks), least_s, most_s)
+        least_s += len(every) * rule.probe_s
+        most_s += len(every) * (rule.limit_s + rule.probe_s)
+    return Outline(protocol, labels, steps, missing, tuple(remarks), least_s, most_s)
 
 
 @dataclass(frozen=True, slots=True)
