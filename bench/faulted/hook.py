@@ -55,7 +55,7 @@ def contained(host: local.LocalHost, _: str | None = None, *values: Any, **optio
 
 
 watch(Builder, "_make", "build")
-watch(revision, "_make", "build")
+watch(revision.Revisions, "_built_here", "build")
 watch(starter.Starter, "start", "start")
 watch(starter, "warm", "warm-up")
 watch(block, "measure_slice", "slice")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.revision import build_revision, repository_of, resolve, uncommitted
+from deadheat.campaign.revision import Revisions, repository_of, resolve, uncommitted
 from deadheat.errors import DeadheatError
+from deadheat.events import silent
+from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 
 AUTHOR = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
@@ -25,22 +27,29 @@ def commit(folder: Path, message: str) -> None:
     git(folder, "commit", "-q", "--allow-empty", "-m", message)
 
 
+def built(inside: Path, build: str, asked: str = "HEAD~1") -> Path:
+    """The folder of a revision; the command is called in the folder `inside`."""
+    with LocalHost() as host:
+        of = repository_of(host, inside)
+        revision = resolve(host, of.root, "base", asked)
+        revisions = Revisions(host, host, of, revision, revision, build, Limits())
+        return revisions.built(revision, silent)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADHEAT_HOME", str(tmp_path / "home"))
+
+
 def test_two_builds_of_one_revision_do_not_delete_each_other(tmp_path: Path) -> None:
     """Two `regress` runs built in the same folder, and each removed what the other had built."""
-    repository, into = tmp_path / "repository", tmp_path / "revisions"
+    repository = tmp_path / "repository"
     repository.mkdir()
     git(repository, "init", "-q")
     commit(repository, "first")
     build = f"echo built >> {tmp_path}/builds; sleep 0.5; touch finished"
-
-    def built(_: int) -> Path:
-        with LocalHost() as host:
-            revision = resolve(host, repository, "base", "HEAD")
-            of = repository_of(host, repository)
-            return build_revision(host, of, revision, build, into, lambda _: None)
-
     with ThreadPoolExecutor(3) as pool:
-        folders = set(pool.map(built, range(3)))
+        folders = set(pool.map(lambda _: built(repository, build, "HEAD"), range(3)))
     assert (tmp_path / "builds").read_text() == "built\n"
     (folder,) = folders
     assert (folder / "finished").is_file()
@@ -65,33 +74,25 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def built(repository: Path, inside: Path, build: str, asked: str = "HEAD~1") -> Path:
-    with LocalHost() as host:
-        of = repository_of(host, inside)
-        revision = resolve(host, of.root, "base", asked)
-        into = repository.parent / "revisions"
-        return build_revision(host, of, revision, build, into, lambda _: None)
-
-
 def test_bug_submodules_were_empty(repository: Path) -> None:
-    folder = built(repository, repository, "cat vendor/file > seen")
+    folder = built(repository, "cat vendor/file > seen")
     assert (folder / "seen").read_text() == "vendored"
 
 
 def test_bug_a_build_that_asks_git_for_its_version_failed(repository: Path) -> None:
-    folder = built(repository, repository, "git describe --always > version")
+    folder = built(repository, "git describe --always > version")
     assert (folder / "version").read_text() == "v1\n"
 
 
 def test_bug_a_build_began_in_another_folder_than_the_command(repository: Path) -> None:
-    folder = built(repository, repository / "api", "cp f built")
+    folder = built(repository / "api", "cp f built")
     assert (folder.name, (folder / "built").read_text()) == ("api", "first")
 
 
 def test_a_revision_without_the_folder_is_named(repository: Path) -> None:
     (repository / "new").mkdir()
     with pytest.raises(DeadheatError, match=r"base-\w+ has no folder new"):
-        built(repository, repository / "new", "true")
+        built(repository / "new", "true")
 
 
 def test_uncommitted_changes_are_counted(repository: Path) -> None:
@@ -102,7 +103,7 @@ def test_uncommitted_changes_are_counted(repository: Path) -> None:
         assert uncommitted(host, repository, head) == 1
         assert uncommitted(host, repository, before) == 0
         stash = git(repository, "stash", "create")
-    folder = built(repository, repository, "cp api/f seen", stash)
+    folder = built(repository, "cp api/f seen", stash)
     assert (folder / "seen").read_text() == "third"
 
 
@@ -121,7 +122,7 @@ def test_a_shallow_clone_is_named_and_its_commits_are_raced(repository: Path) ->
         resolve(host, shallow, "base", "HEAD~1")
     assert caught.value.hint is not None
     assert caught.value.hint.startswith("this clone is shallow: `git fetch --unshallow`")
-    folder = built(shallow, shallow / "api", "cp f built", "HEAD")
+    folder = built(shallow / "api", "cp f built", "HEAD")
     assert (folder / "built").read_text() == "second"
 
 
@@ -130,7 +131,7 @@ def test_a_shallow_clone_races_a_commit_that_no_branch_has(repository: Path) -> 
     shallow = repository.parent / "shallow"
     git(repository.parent, "clone", "-q", "--depth", "1", f"file://{repository}", str(shallow))
     git(shallow, "fetch", "-q", "--depth", "1", "origin", "v1")
-    folder = built(shallow, shallow / "api", "cp f built", "FETCH_HEAD")
+    folder = built(shallow / "api", "cp f built", "FETCH_HEAD")
     assert (folder / "built").read_text() == "first"
 
 
@@ -145,13 +146,13 @@ def test_submodules_of_submodules_are_checked_out(repository: Path) -> None:
     commit(vendored, "two")
     commit(repository, "third")
     inner.rename(repository.parent / "gone")  # so only the checkout has it
-    folder = built(repository, repository, "cat vendor/inner/file > seen", "HEAD")
+    folder = built(repository, "cat vendor/inner/file > seen", "HEAD")
     assert (folder / "seen").read_text() == "inner"
 
 
 def test_a_submodule_that_the_checkout_lacks_is_fetched(repository: Path) -> None:
     git(repository, "submodule", "deinit", "-q", "-f", "vendor")
-    folder = built(repository, repository, "cat vendor/file > seen")
+    folder = built(repository, "cat vendor/file > seen")
     assert (folder / "seen").read_text() == "vendored"
 
 

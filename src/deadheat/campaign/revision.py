@@ -7,9 +7,9 @@ import hashlib
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat import numbers
@@ -25,6 +25,7 @@ from deadheat.measure.own_servers import OwnServers
 from deadheat.workload import SampleRequest
 
 GIT_TIMEOUT_S = 600.0  # a clone of a large repository and its submodules
+BUILD_TIMEOUT_S = 3600.0
 SHORT = 10
 LOG_LINES_SHOWN = 15
 MAIN_NAMES = ("main", "master", "trunk", "develop")
@@ -185,103 +186,6 @@ def _git(host: Host, folder: Path, *arguments: str) -> Completed:
     return host.run(ProcessSpec(("git", "-C", str(folder), *arguments), env=env), GIT_TIMEOUT_S)
 
 
-BUILD_TIMEOUT_S = 3600.0
-
-
-def build_revision(
-    host: Host,
-    repository: Repository,
-    revision: Revision,
-    build: str | None,
-    into: Path,
-    listen: Listener,
-    build_s: float = BUILD_TIMEOUT_S,
-) -> Path:
-    """The folder in the checkout of the revision, built once by the shell command `build`.
-
-    It is the one in which the command was called, and in which `build` runs. Raises
-    `DeadheatError` with the last lines of a failed build.
-    """
-    folder = into / folder_name(revision, build, repository)
-    done = folder.with_suffix(".done")
-    if done.is_file() and folder.is_dir():
-        return folder / repository.inside
-    listen(Progress(f"building {revision.name}"))
-    into.mkdir(parents=True, exist_ok=True)
-    with locked(folder.with_suffix(".lock")):
-        if not (done.is_file() and folder.is_dir()):
-            _make(host, repository, revision, build, folder, build_s)
-            done.touch()
-    return folder / repository.inside
-
-
-def build_far_revision(
-    here: Host,
-    far: SshHost,
-    repository: Repository,
-    revision: Revision,
-    build: str | None,
-    listen: Listener,
-    build_s: float = BUILD_TIMEOUT_S,
-) -> Path:
-    """The folder of the revision there, in `~/.cache/deadheat/revisions`; see `build_revision`.
-
-    git runs here, and the files of the revision are sent; the build runs there.
-    """
-    folder = far.cache_folder() / "revisions" / folder_name(revision, build, repository)
-    done = folder.with_suffix(".done")
-    with far.locked(folder.with_suffix(".lock")):
-        if far.read_file(done) is None:
-            listen(Progress(f"building {revision.name}"))
-            with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
-                clone = Path(scratch) / "clone"
-                check_out(here, repository, revision, clone, whole=True)
-                tar = Path(scratch) / "clone.tar.gz"
-                with tarfile.open(tar, "w:gz", compresslevel=6) as archive:
-                    archive.add(clone, ".")
-                far.send_archive(tar.read_bytes(), folder)
-            run_build(far, revision, build, Path(folder) / repository.inside, build_s)
-            far.write_file(done, "")
-    return Path(folder) / repository.inside
-
-
-def _make(
-    host: Host,
-    repository: Repository,
-    revision: Revision,
-    build: str | None,
-    folder: Path,
-    build_s: float,
-) -> None:
-    folder.with_suffix(".done").unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    check_out(host, repository, revision, folder)
-    run_build(host, revision, build, folder / repository.inside, build_s)
-
-
-def folder_name(revision: Revision, build: str | None, repository: Repository) -> str:
-    """The name of the folder of a revision that `build` builds."""
-    parts = ("clone", revision.commit, str(build), str(repository.inside))
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    return f"{revision.commit[:SHORT]}-{key[:SHORT]}"
-
-
-def run_build(
-    host: Host, revision: Revision, build: str | None, folder: Path, build_s: float
-) -> None:
-    """Run the shell command in the folder. Raises `DeadheatError` with its last lines."""
-    if build is not None:
-        spec = ProcessSpec(("sh", "-c", build), cwd=str(folder), limited=True)
-        require_done(host.run(spec, build_s), f"{revision.name}: build `{build}`")
-
-
-def contender_of(revision: Revision, folder: Path, command: Sequence[str]) -> Contender:
-    """The contender that `command` starts in the folder of the revision."""
-    return Contender(
-        name=revision.name, role="contender", command=tuple(command), cwd=str(folder), any_body=True
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Revisions:
     """Two revisions of the repository around the working directory, which `git_host` has.
@@ -314,8 +218,12 @@ class Revisions:
                 )
             )
         return tuple(
-            replace(
-                contender_of(revision, self._built(revision, listen), own.commands[0]),
+            Contender(
+                name=revision.name,
+                role="contender",
+                command=tuple(own.commands[0]),
+                cwd=str(self.built(revision, listen)),
+                any_body=True,
                 path=own.request_path,
                 body_varies=own.any_body,
                 sample=sample,
@@ -323,14 +231,61 @@ class Revisions:
             for revision in (self.base, self.head)
         )
 
-    def _built(self, revision: Revision, listen: Listener) -> Path:
-        """The folder of the revision on `host`."""
-        build_s = self.limits.build_step_s or BUILD_TIMEOUT_S
-        git_host, host, repository, build = self.git_host, self.host, self.repository, self.build
-        if isinstance(host, SshHost):
-            return build_far_revision(git_host, host, repository, revision, build, listen, build_s)
-        folder = home() / "revisions"
-        return build_revision(host, repository, revision, build, folder, listen, build_s)
+    def built(self, revision: Revision, listen: Listener) -> Path:
+        """The folder in the checkout of the revision on `host`, built once.
+
+        It is the one in which the command was called, and in which `build` runs. Raises
+        `DeadheatError` with the last lines of a failed build.
+        """
+        parts = ("clone", revision.commit, str(self.build), str(self.repository.inside))
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        name = f"{revision.commit[:SHORT]}-{key[:SHORT]}"
+        if isinstance(self.host, SshHost):
+            folder = self._built_far(self.host, revision, name, listen)
+        else:
+            folder = self._built_here(revision, home() / "revisions" / name, listen)
+        return folder / self.repository.inside
+
+    def _built_here(self, revision: Revision, folder: Path, listen: Listener) -> Path:
+        done = folder.with_suffix(".done")
+        if done.is_file() and folder.is_dir():
+            return folder
+        listen(Progress(f"building {revision.name}"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with locked(folder.with_suffix(".lock")):
+            if not (done.is_file() and folder.is_dir()):
+                done.unlink(missing_ok=True)
+                shutil.rmtree(folder, ignore_errors=True)
+                check_out(self.host, self.repository, revision, folder)
+                self._run_build(revision, folder)
+                done.touch()
+        return folder
+
+    def _built_far(self, far: SshHost, revision: Revision, name: str, listen: Listener) -> Path:
+        """In `~/.cache/deadheat/revisions` there; git runs here, and the files are sent."""
+        folder = far.cache_folder() / "revisions" / name
+        done = folder.with_suffix(".done")
+        with far.locked(folder.with_suffix(".lock")):
+            if far.read_file(done) is None:
+                listen(Progress(f"building {revision.name}"))
+                with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
+                    clone = Path(scratch) / "clone"
+                    check_out(self.git_host, self.repository, revision, clone, whole=True)
+                    tar = Path(scratch) / "clone.tar.gz"
+                    with tarfile.open(tar, "w:gz", compresslevel=6) as archive:
+                        archive.add(clone, ".")
+                    far.send_archive(tar.read_bytes(), folder)
+                self._run_build(revision, Path(folder))
+                far.write_file(done, "")
+        return Path(folder)
+
+    def _run_build(self, revision: Revision, clone: Path) -> None:
+        """Raises `DeadheatError` with the last lines of the shell command."""
+        if self.build is not None:
+            command, inside = ("sh", "-c", self.build), str(clone / self.repository.inside)
+            spec = ProcessSpec(command, cwd=inside, limited=True)
+            completed = self.host.run(spec, self.limits.build_step_s or BUILD_TIMEOUT_S)
+            require_done(completed, f"{revision.name}: build `{self.build}`")
 
 
 @contextmanager
@@ -338,27 +293,16 @@ def revisions_on(
     host: Host, limits: Limits, base: str, head: str, build: str | None
 ) -> Iterator[Revisions]:
     """Resolve both names. Raises `DeadheatError` if there is no repository, revision or change."""
-    with _host_for_git(host, limits) as git_host:
+    here: AbstractContextManager[Host] = nullcontext(host)
+    if isinstance(host, SshHost):  # this machine has the repository
+        here = LocalHost(limits=limits)
+    with here as git_host:
         repository = repository_of(git_host, Path.cwd())
         of_base = resolve(git_host, repository.root, "base", base)
         of_head = resolve(git_host, repository.root, "head", head)
-        _require_change(of_base, of_head)
+        if of_base.commit == of_head.commit:
+            raise DeadheatError(
+                f"--base {base} and --head {head} are the same commit",
+                f"commit the change, or race it uncommitted: --head {UNCOMMITTED}",
+            )
         yield Revisions(git_host, host, repository, of_base, of_head, build, limits)
-
-
-@contextmanager
-def _host_for_git(host: Host, limits: Limits) -> Iterator[Host]:
-    """This machine, which has the repository."""
-    if not isinstance(host, SshHost):
-        yield host
-        return
-    with LocalHost(limits=limits) as here:
-        yield here
-
-
-def _require_change(base: Revision, head: Revision) -> None:
-    if base.commit == head.commit:
-        raise DeadheatError(
-            f"--base {base.asked} and --head {head.asked} are the same commit",
-            f"commit the change, or race it uncommitted: --head {UNCOMMITTED}",
-        )
