@@ -2,36 +2,24 @@
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from deadheat.catalog import layered, layered_names
 from deadheat.errors import UsageFault
 from deadheat.foreign_text import read_bytes
 
 BYTES_MAX = 4 << 20
-REQUIRED = ("row", "connections", "rate_per_s", "precision", "source")
-OPTIONAL = (
-    "repetition",
-    "requests",
-    "errors_connect",
-    "errors_read",
-    "errors_write",
-    "errors_timeout",
-    "requests_failed",
-    "exceptions",
-    "bytes_read",
-    "body_bytes",
-    "bodies_bytes",
-    "time_ms",
-    "duration_s",
-)
+DECIMAL = ("bytes_read", "time_ms", "duration_s")  # of the optional columns; others are whole
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One published rate. `precision` is the value of its last printed digit, in requests/s.
+    """One published rate: a row of a table, whose columns are these fields.
+
+    `precision` is the value of the rate's last printed digit, in requests/s.
 
     `rate_per_s` is None if the row of the table has no figure. `bytes_read` is rounded, as wrk
     prints it. `repetition` counts from 1, if repetitions are published one by one.
@@ -44,24 +32,28 @@ class Figure:
     rate_per_s: float | None
     precision: float
     source: str
+    repetition: int | None = None
     requests: int | None = None
     errors_connect: int | None = None
     errors_read: int | None = None
     errors_write: int | None = None
     errors_timeout: int | None = None
-    bytes_read: float | None = None
-    time_ms: float | None = None
-    repetition: int | None = None
     requests_failed: int | None = None
     exceptions: int | None = None
-    duration_s: float | None = None
+    bytes_read: float | None = None
     body_bytes: int | None = None
     bodies_bytes: int | None = None
+    time_ms: float | None = None
+    duration_s: float | None = None
 
     @property
     def errors(self) -> int:
         kinds = (self.errors_connect, self.errors_read, self.errors_write, self.errors_timeout)
         return sum(count or 0 for count in kinds)
+
+
+REQUIRED = [each.name for each in fields(Figure) if each.default is MISSING]
+OPTIONAL = [each.name for each in fields(Figure) if each.default is not MISSING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +110,7 @@ def read_figures(path: Path) -> PublishedFigures:
     return PublishedFigures(path.stem, figures)
 
 
-def _check_header(path: Path, names: object) -> None:
-    columns = list(names) if isinstance(names, list | tuple) else []
+def _check_header(path: Path, columns: Sequence[str]) -> None:
     missing = [name for name in REQUIRED if name not in columns]
     unknown = [name for name in columns if name not in (*REQUIRED, *OPTIONAL)]
     if missing or unknown:
@@ -173,23 +164,18 @@ def _figure(place: str, values: Mapping[str, str]) -> Figure:
     for name in ("row", "source"):
         if not values[name].strip():
             raise UsageFault(f"{place}: {name}: expected a text")
+    rate_per_s = number("rate_per_s", 0)
+    optional: dict[str, Any] = {
+        name: whole(name, 1 if name == "repetition" else 0)
+        for name in OPTIONAL
+        if name not in DECIMAL
+    }
+    optional |= {name: number(name, 0) for name in DECIMAL}
     return Figure(
         row=values["row"].strip(),
         connections=connections or 0,
-        rate_per_s=number("rate_per_s", 0),
+        rate_per_s=rate_per_s,
         precision=precision or 0.0,
         source=values["source"].strip(),
-        repetition=whole("repetition", 1),
-        requests=whole("requests", 0),
-        errors_connect=whole("errors_connect", 0),
-        errors_read=whole("errors_read", 0),
-        errors_write=whole("errors_write", 0),
-        errors_timeout=whole("errors_timeout", 0),
-        requests_failed=whole("requests_failed", 0),
-        exceptions=whole("exceptions", 0),
-        body_bytes=whole("body_bytes", 0),
-        bodies_bytes=whole("bodies_bytes", 0),
-        bytes_read=number("bytes_read", 0),
-        time_ms=number("time_ms", 0),
-        duration_s=number("duration_s", 0),
+        **optional,
     )
