@@ -48,11 +48,6 @@ def write(root: Path, text: str) -> None:
     (root / "workloads" / "small.toml").write_text(text)
 
 
-@pytest.mark.parametrize("name", workload_names(HERE))
-def test_reads_every_shipped_workload(name: str) -> None:
-    assert load_workload(HERE, name).name == name
-
-
 def test_every_workload_of_a_manifest_exists_and_hello_is_the_first() -> None:
     assert workload_names(HERE)[0] == "hello"
     named = {

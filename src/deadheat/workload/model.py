@@ -15,7 +15,6 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat import numbers
 from deadheat.catalog.manifest import HTTP, TRANSPORTS, Name, Strict, Text, Texts, Transport
-from deadheat.strict import JsonObject
 from deadheat.workload.sample import SampleRequest
 
 if TYPE_CHECKING:
@@ -250,8 +249,13 @@ class Workload(Strict):
             "name": self.name,
             "draws": self.draws,
             "seed": self.seed,
-            "variables": _dump(self.variables),
-            "requests": [_without_none(request) for request in self.requests],
+            "variables": {
+                name: each.model_dump(exclude_none=True) for name, each in self.variables.items()
+            },
+            "requests": [
+                each.model_dump(exclude_none=True, exclude={"expect": {"after_ms"}})
+                for each in self.requests
+            ],
         }
 
     @model_validator(mode="after")
@@ -291,14 +295,6 @@ def _require_known(place: str, text: str, known: set[str]) -> None:
 
 def _draw(variables: Mapping[str, Variable], source: random.Random) -> dict[str, str]:
     return {name: variable.draw(source) for name, variable in variables.items()}
-
-
-def _dump(variables: Mapping[str, Variable]) -> JsonObject:
-    return {name: variable.model_dump(exclude_none=True) for name, variable in variables.items()}
-
-
-def _without_none(request: Request) -> JsonObject:
-    return request.model_dump(exclude_none=True, exclude={"expect": {"after_ms"}})
 
 
 def wire(workload: Workload) -> str:
