@@ -117,8 +117,8 @@ class FakeWorld:
                 selections=[by_name[contender.name] for contender in left.waiting],
                 labels=left.labels,
                 extra=(),
-                seed=left.seed,
-                command=left.command,
+                seed=left.run.seed,
+                command=left.run.command,
                 left=left,
             )
             builder = Builder(self.host, self._folder / "builds")

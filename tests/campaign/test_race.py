@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from deadheat.campaign import trials
+from deadheat.campaign.past import Past
+from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Standings
 from deadheat.host import Sample
 from deadheat.measure.gates.pooled import spins
@@ -18,11 +22,6 @@ from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import alone, fixed, sliced
 
 Order = list[tuple[str, int]]
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
 
 
 def test_every_block_is_complete(fake: FakeWorld) -> None:
@@ -87,7 +86,9 @@ def test_the_card_is_asked_for_once_and_kept(fake: FakeWorld) -> None:
 
 def test_one_server_alone_is_not_settled_without_a_valid_trial() -> None:
     """Regression: a server that answered nothing rightly was "settled"."""
-    assert not Standings(sliced(), ["alone"]).last_look().settled
+    run = SimpleNamespace(protocol=sliced(), past=Past(), levels_of=lambda _: sliced().levels)
+    run.named = lambda role: ["alone"] if role == "contender" else []
+    assert not Standings(cast(RaceContext, run)).last_look().settled
 
 
 def test_controls_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:

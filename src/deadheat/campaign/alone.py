@@ -7,7 +7,7 @@ when it is fast again.
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from deadheat import numbers
 from deadheat.campaign.run import RunContext
@@ -57,7 +57,9 @@ class Alone:
         rates_per_s: list[float] = []
         try:
             for step in self._steps_left(entered):
-                if warm is not None and (step.starts or not self._is_running(warm)):
+                if warm is not None and (
+                    step.starts or not _is_running(self._world, warm.instance)
+                ):
                     self._starter.stop(warm)
                     warm = None
                 if warm is None:
@@ -107,10 +109,7 @@ class Alone:
     def _context(self, warm: WarmInstance, step: Step, kind: str) -> TrialContext:
         """The block is the repetition; processes are no invocations, because the page had none."""
         workload = self._protocol.workload_names[0]
-        return self._trials.context(warm, workload, kind=kind, invocation=1, block=step.repetition)
-
-    def _is_running(self, warm: WarmInstance) -> bool:
-        return lifecycle.ended(self._world, warm.instance) is None
+        return replace(self._run.trial_context(warm, workload, kind, step.repetition), invocation=1)
 
     def _report_progress(self, name: str, step: Step) -> None:
         left = self._trials_planned - self._trials_done
@@ -140,19 +139,6 @@ def _in_order(
 WINDOW_S = 1.0  # a server is idle or not over one window
 
 
-@dataclass(frozen=True, slots=True)
-class Burn:
-    """CPU time used after the load ended, and whether the server became idle.
-
-    `burnt_for_s` is the end of the last window that was not idle, in windows of `WINDOW_S`.
-    """
-
-    cpu_s: float
-    burnt_for_s: float
-    idle: bool
-    samples: tuple[Sample, ...]
-
-
 def recover(
     world: World,
     instance: Instance,
@@ -169,7 +155,7 @@ def recover(
     rule = protocol.recovery or Recovery()
     host = world.server_host
     ended_s = host.now_s()
-    burn = watch_burn(world, instance, rule)
+    burnt, samples = watch_burn(world, instance, rule)
     spec = replace(load_spec(protocol, instance, protocol.connections[0]), duration_s=rule.probe_s)
     target_per_s = rule.rate_share * first_rate_per_s
     rates_per_s: list[float] = []
@@ -193,13 +179,23 @@ def recover(
         reason=None if recovered_after_s is not None else _failure(world, instance, rule, failed),
         rate_per_s=rates_per_s[-1] if rates_per_s else None,
         elapsed_s=host.now_s() - ended_s,
-        result=_result(burn, recovered_after_s, rates_per_s),
-        series={"machine": [asdict(sample) for sample in burn.samples]},
+        result={
+            **burnt,
+            "recovered_after_s": recovered_after_s,
+            "probe_rates_per_s": rates_per_s,
+        },
+        series={"machine": [asdict(sample) for sample in samples]},
     )
 
 
-def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
-    """Sample the server's CPU time in windows, until one is idle or the watch ends."""
+def watch_burn(
+    world: World, instance: Instance, rule: Recovery
+) -> tuple[JsonObject, Sequence[Sample]]:
+    """Sample the server's CPU time in windows of `WINDOW_S`, until one is idle or the watch ends.
+
+    The result has the CPU time used after the load ended, the end of the last window that was not
+    idle, and whether the server became idle.
+    """
     host = world.server_host
     begun_s = host.now_s()
     used_s = first_s = host.cpu_s(instance.process)
@@ -214,7 +210,8 @@ def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
         if not idle:
             burnt_for_s = host.now_s() - begun_s
         used_s = now_used_s
-    return Burn(used_s - first_s, burnt_for_s, idle, tuple(host.unwatch(watch)))
+    burnt = {"cpu_burnt_s": used_s - first_s, "burnt_for_s": burnt_for_s, "idle": idle}
+    return burnt, host.unwatch(watch)
 
 
 def _probe(world: World, spec: LoadSpec) -> tuple[float, str]:
@@ -240,13 +237,3 @@ def _failure(world: World, instance: Instance, rule: Recovery, failed: str) -> s
         f"it did not reach {numbers.percent(rule.rate_share, 0)} of its first trial's rate again "
         f"within {rule.limit_s:g} s{in_probe}"
     )
-
-
-def _result(burn: Burn, recovered_after_s: float | None, rates_per_s: list[float]) -> JsonObject:
-    return {
-        "cpu_burnt_s": burn.cpu_s,
-        "burnt_for_s": burn.burnt_for_s,
-        "idle": burn.idle,
-        "recovered_after_s": recovered_after_s,
-        "probe_rates_per_s": rates_per_s,
-    }

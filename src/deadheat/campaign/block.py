@@ -20,7 +20,6 @@ from deadheat.measure.gates.evidence import LOAD, Evidence, increases
 from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
-from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_up import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate, TrialRecord
@@ -94,105 +93,89 @@ class BlockWatch:
         ]
 
 
-def joined(parts: Sequence[Watched]) -> Watched:
-    """One machine over several levels of a block."""
-    samples = [sample for part in parts for sample in part.samples]
-    return replace(parts[0], samples=samples)
-
-
-def judge_machines(machines: Sequence[Watched], spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
-    """One gate for each check, of the machine that fared worst."""
-    return worst_of(gate for machine in machines for gate in machine.gates(spec, pooled))
-
-
 class Block:
     """Measures one block and stores its trials.
 
-    Blocks are numbered from 1. Instances in `used` have run a block before, so their connections
-    are renewed; those of a fresh instance are as new as it is.
+    Blocks are numbered from 1. `instances` are given from the fastest to the slowest. Those in
+    `used` have run a block before, so their connections are renewed; those of a fresh instance are
+    as new as it is. `order` draws what is random.
     """
 
     def __init__(
         self,
         run: RaceContext,
         number: int,
+        instances: Sequence[WarmInstance],
         used: Collection[int],
+        order: random.Random,
         troubles: Troubles,
         lengths: SliceLengths,
     ) -> None:
         self._run = run
         self._rule = run.protocol.slices
         self._number = number
+        self._instances = instances
         self._used = used
+        self._order = order
         self._troubles = troubles
         self._lengths = lengths
+        self._slices: dict[Key, list[Slice]] = {}
+        self._failed: set[int] = set()  # ids of instances
         self._drops: int | None = None  # of all listen queues, after the last slice
 
-    def run(
-        self, instances: Sequence[WarmInstance], order: random.Random
-    ) -> list[tuple[WarmInstance, TrialRecord]]:
-        """Measure every instance, given from the fastest to the slowest; store a trial of each.
+    def run(self) -> list[tuple[WarmInstance, TrialRecord]]:
+        """Measure every instance; store a trial of each.
 
         One level after the other, in random order: idle connections of another level would occupy
         workers of a server that has one for each connection. An instance with a failed slice is
         left out of the rounds that follow.
         """
         at_s = self._run.now_s()
-        for workers in (i.workers for i in instances if i.workers is not None):
+        for workers in (i.workers for i in self._instances if i.workers is not None):
             workers.begin()
-        slices: dict[Key, list[Slice]] = {}
         machines: dict[Level, list[Watched]] = {}
-        failed: set[int] = set()
-        for level in self._levels(order):
-            if self._ends_early(instances, slices):
+        levels = list(self._run.protocol.levels)
+        self._order.shuffle(levels)
+        for level in levels:
+            if self._ends_early():
                 break
             if level.offered_rate_per_s:
-                self._open_connections(level, instances, failed)
-            watch = BlockWatch(self._run.world, instances)
-            self._measure(level, instances, order, slices, failed)
+                self._open_connections(level)
+            watch = BlockWatch(self._run.world, self._instances)
+            self._measure(level)
             machines[level] = watch.end()
-        gone = {i.instance_id: self._workers_gone(i) for i in instances}
-        return self._trials(instances, slices, machines, at_s, gone)
+        return self._trials(machines, at_s)
 
-    def _measure(
-        self,
-        level: Level,
-        instances: Sequence[WarmInstance],
-        order: random.Random,
-        slices: dict[Key, list[Slice]],
-        failed: set[int],
-    ) -> None:
-        """The rounds of one level; adds to `slices`, and to `failed` the ids of instances."""
-        measured_here = [i for i in instances if level in i.loads]
+    def _measure(self, level: Level) -> None:
+        """The rounds of one level."""
+        measured_here = [i for i in self._instances if level in i.loads]
         for round_number in range(1, self._rule.rounds + 1):
-            if self._ends_early(instances, slices):
+            if self._ends_early():
                 return
             present = [i for i in measured_here if self._in_round(i, round_number)]
-            for instance in neighbors_together(present, order):
-                if instance.instance_id in failed:
+            for instance in neighbors_together(present, self._order):
+                if instance.instance_id in self._failed:
                     continue
-                done = slices.setdefault((instance.instance_id, level), [])
-                measured = self._slice(instance, level, round_number, order, first=not done)
+                done = self._slices.setdefault((instance.instance_id, level), [])
+                measured = self._slice(instance, level, round_number, first=not done)
                 done.append(measured)
                 if measured.fault is not None:
-                    failed.add(instance.instance_id)
+                    self._failed.add(instance.instance_id)
 
-    def _open_connections(
-        self, level: Level, instances: Sequence[WarmInstance], failed: set[int]
-    ) -> None:
+    def _open_connections(self, level: Level) -> None:
         """Of each instance, so that the CPU time of few requests does not contain it."""
-        for instance in instances:
-            if level in instance.loads and instance.instance_id not in failed:
+        for instance in self._instances:
+            if level in instance.loads and instance.instance_id not in self._failed:
                 request = SliceRequest(OPENING_S)
                 load = instance.loads[level]
                 measure_slice(self._run.world, instance.instance, load, request, 0.0, 0)
         self._drops = None  # those of these loads are of no slice
 
-    def _ends_early(self, instances: Sequence[WarmInstance], slices: Mapping[Key, object]) -> bool:
+    def _ends_early(self) -> bool:
         """The budget is the end of the race, also in a block: once each instance has a slice."""
-        loaded = {instance_id for instance_id, _ in slices}
+        loaded = {instance_id for instance_id, _ in self._slices}
         return self._run.now_s() >= self._run.ends_s and loaded.issuperset(
-            instance.instance_id for instance in instances
+            instance.instance_id for instance in self._instances
         )
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
@@ -213,28 +196,14 @@ class Block:
             return True
         return (round_number - 1) % self._rule.control_every == 0
 
-    def _levels(self, order: random.Random) -> list[Level]:
-        levels = list(self._run.protocol.levels)
-        order.shuffle(levels)
-        return levels
-
-    def _slice(
-        self,
-        instance: WarmInstance,
-        level: Level,
-        round_number: int,
-        order: random.Random,
-        first: bool,
-    ) -> Slice:
+    def _slice(self, instance: WarmInstance, level: Level, round_number: int, first: bool) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
         renew &= not level.offered_rate_per_s  # they were opened for this block
         opens = (renew or (first and self._has_levels)) and not level.offered_rate_per_s
         later = range(round_number + 1, self._rule.rounds + 1)
         discard_s = self._rule.renew_discard_s if opens else self._rule.discard_s
-        length = self._lengths.draw(instance, level, discard_s, order)
-        request = SliceRequest(
-            duration_s=length.window_s,
-            discard_s=length.discard_s,
+        request = replace(
+            self._lengths.draw(instance, level, discard_s, self._order),
             renew=renew,
             hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
         )
@@ -253,26 +222,24 @@ class Block:
         return replace(measured, listen_drops=drops)
 
     def _trials(
-        self,
-        instances: Sequence[WarmInstance],
-        slices: Mapping[Key, Sequence[Slice]],
-        machines: Mapping[Level, Sequence[Watched]],
-        at_s: float,
-        gone: Mapping[int, int | None],
+        self, machines: Mapping[Level, Sequence[Watched]], at_s: float
     ) -> list[tuple[WarmInstance, TrialRecord]]:
         """The machines are judged over the whole block; the CPU time of a trial is of its level."""
-        over_block = [joined(parts) for parts in zip(*machines.values(), strict=True)]
-        gates = self._block_gates(instances, slices, over_block)
+        gone = {i.instance_id: self._workers_gone(i) for i in self._instances}
+        over_block = [
+            replace(parts[0], samples=[sample for part in parts for sample in part.samples])
+            for parts in zip(*machines.values(), strict=True)
+        ]
+        gates = self._block_gates(over_block)
         network = Counter[str]()
         for machine in over_block:
             network.update(machine.increases())
         trials = []
-        shared_by = Counter(i.instance.read_process for i in instances)
-        for instance in instances:
+        shared_by = Counter(i.instance.read_process for i in self._instances)
+        for instance in self._instances:
             process = instance.instance.read_process
             for level in self._run.protocol.levels:
-                key = (instance.instance_id, level)
-                if key not in slices:
+                if (instance.instance_id, level) not in self._slices:
                     continue
                 readings = BlockReadings(
                     usage=_usage(machines[level][0].samples, process, shared_by[process]),
@@ -280,55 +247,39 @@ class Block:
                     network=network,
                     workers_gone=gone[instance.instance_id],
                 )
-                record = self._trial(instance, level, slices[key], readings, at_s)
+                record = self._trial(instance, level, readings, at_s)
                 trials.append((instance, record))
         self._run.store.add_trials([record for _, record in trials])
-        self._run.owed.difference_update(instance.name for instance in instances)
+        self._run.owed.difference_update(instance.name for instance in self._instances)
         for instance, record in trials:
             self._troubles.report(instance.name, record)
         return trials
 
     def _trial(
-        self,
-        instance: WarmInstance,
-        level: Level,
-        slices: Sequence[Slice],
-        readings: BlockReadings,
-        at_s: float,
+        self, instance: WarmInstance, level: Level, readings: BlockReadings, at_s: float
     ) -> TrialRecord:
         warmed = instance.warmed_on(level.workload)
         is_warmed_at = level.connections == max(self._run.protocol.connections)
         is_warmed_at &= not level.offered_rate_per_s
-        context = TrialContext(
-            run_id=self._run.run_id,
-            contender_id=instance.entered.contender_id,
-            instance_id=instance.instance_id,
-            kind=COMMON_RATE if level.offered_rate_per_s else "measure",
-            invocation=instance.invocation,
-            block=self._number,
-            heat=1,
+        kind = COMMON_RATE if level.offered_rate_per_s else "measure"
+        context = replace(
+            self._run.trial_context(instance, level.workload, kind, self._number),
             at_s=at_s,
-            steady=warmed.kind,
             witness_per_s=warmed.witness_per_s if is_warmed_at else None,
-            workload=level.workload,
         )
-        load = instance.loads[level]
-        world = self._run.world
-        return trial_of(world, instance.instance, load, context, slices, readings)
+        load, slices = instance.loads[level], self._slices[instance.instance_id, level]
+        return trial_of(self._run.world, instance.instance, load, context, slices, readings)
 
-    def _block_gates(
-        self,
-        instances: Sequence[WarmInstance],
-        slices: Mapping[Key, Sequence[Slice]],
-        machines: Sequence[Watched],
-    ) -> list[Gate]:
+    def _block_gates(self, machines: Sequence[Watched]) -> list[Gate]:
         """The machines' gates over the whole block, for every trial of it alike."""
-        results = [s.result for parts in slices.values() for s in parts if s.result is not None]
+        results = [
+            s.result for parts in self._slices.values() for s in parts if s.result is not None
+        ]
         if not results:
             return []
-        spec = next(iter(instances[0].loads.values())).spec
+        spec = next(iter(self._instances[0].loads.values())).spec
         pooled = pool([replace(result, histograms={}) for result in results])
-        return judge_machines(machines, spec, pooled)
+        return worst_of(gate for machine in machines for gate in machine.gates(spec, pooled))
 
 
 def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> list[WarmInstance]:

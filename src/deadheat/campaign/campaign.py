@@ -81,17 +81,17 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
     """The plan as the run stored it. Raises `DeadheatError` for a contender that is gone."""
     waiting, protocol = unfinished.waiting, unfinished.protocol
     is_extension = unfinished.past.extension is not None  # what follows a race is measured by then
-    with_latency = not is_extension and kept_options(unfinished.command, (), ("--latency",))
+    with_latency = not is_extension and kept_options(unfinished.run.command, (), ("--latency",))
     own = [kept for kept in waiting if kept.is_own]
     return Plan(
         protocol=protocol,
         selections=[_selection(unfinished, kept, catalog) for kept in waiting if not kept.is_own],
         labels=unfinished.labels,
         extra=[own_contender(kept.name, kept.manifest.as_stored(), protocol) for kept in own],
-        seed=unfinished.seed,
-        command=unfinished.command,
+        seed=unfinished.run.seed,
+        command=unfinished.run.command,
         latency_s=LATENCY_S if with_latency else None,
-        explain=not is_extension and "explain" in unfinished.command[1:2],
+        explain=not is_extension and "explain" in unfinished.run.command[1:2],
         left=unfinished,
     )
 
@@ -122,10 +122,9 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     alone = isinstance(protocol, AloneProtocol)
     for remark in resolved.remarks:
         listen(Event(remark, trouble=not alone))
-    if alone:
-        world = replace(world, generator=Several(world.generator, resolved.connections_each))
     known = Conclusion(folder=str(Path.cwd()))
     if alone:
+        world = replace(world, generator=Several(world.generator, resolved.connections_each))
         known = known.changed(missing=dict(plan.missing), remarks=resolved.remarks)
     opened = (
         open_run(store, world, protocol, plan.command, plan.seed, known)
@@ -208,7 +207,7 @@ def _race(plan: Plan, context: RaceContext, run: Run) -> None:
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
     if plan.explain:
-        Explainer(context, race.trials, race.invocation + 1).explain_all(race.standings)
+        Explainer(context, race.invocation + 1).explain_all(race.standings)
 
 
 def _race_to_its_end(race: Race, plan: Plan, context: RaceContext, run: Run) -> None:
@@ -220,7 +219,7 @@ def _race_to_its_end(race: Race, plan: Plan, context: RaceContext, run: Run) -> 
         run.conclude(look=race.standings.last.number)
         raise
     run.conclude(race_s=context.now_s())
-    if not race.standings.contenders_left:
+    if not race.standings.names:
         out = race.standings.tally.out
         raise none_left(out, f"the reasons are printed above{_verifies(plan, out)}")
     why = "all repetitions done"

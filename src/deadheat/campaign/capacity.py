@@ -21,6 +21,8 @@ from deadheat.store import Capacity, TrialRecord
 
 START_SHARE = 0.7  # of the closed-loop rate at the end of the warm-up
 LOWEST_SHARE = 0.01
+PRECISION = 0.02  # of the capacity: then the search ends
+GROWTH = 1.5  # from one rate to the next, until one holds and another fails
 TRIALS_MAX = 24
 SERVER_GATES = frozenset({"errors", "served", "workers", "achieved", "listen_drops"})
 
@@ -91,8 +93,8 @@ def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Obje
     observations: list[Observation] = []
     trials = 0
     trouble = None
-    bounds = Bounds(START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
-    step = next_step(observations, bounds)
+    bounds = START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s
+    step = next_step(observations, *bounds)
     while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
         run.listen(Progress(f"{warm.name}: offering {rate_per_s:,.0f}/s", done=trials))
@@ -103,15 +105,14 @@ def _search(run: RunContext[SearchProtocol], warm: WarmInstance, objective: Obje
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        workload = protocol.workload_names[0]
-        context = runner.context(warm, workload, kind="capacity", block=trials)
+        context = run.trial_context(warm, protocol.workload_names[0], "capacity", trials)
         record = runner.measure(warm, spec, context)
         if (held := objective.holds(record)) is not None:
             observations.append(Observation(rate_per_s, held))
         if lifecycle.ended(run.world, warm.instance) is not None:
             trouble = record.reason
             break
-        step = next_step(observations, bounds)
+        step = next_step(observations, *bounds)
     above = None if math.isinf(step.high) else step.high
     if trouble is None and step.next_rate is not None:
         disturbed = trials - len(observations)
@@ -146,23 +147,9 @@ class SearchStep:
     next_rate: float | None
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Of the search: it starts at `first_rate`, stays above the lowest, ends within `precision`."""
-
-    first_rate: float
-    lowest_rate: float
-    precision: float = 0.02
-    growth: float = 1.5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.lowest_rate <= self.first_rate:
-            raise ValueError(f"{self}: expected 0 < lowest <= first")
-        if self.growth <= 1 or self.precision <= 0:
-            raise ValueError(f"{self}: expected growth above 1 and precision above 0")
-
-
-def next_step(observations: Sequence[Observation], bounds: Bounds) -> SearchStep:
+def next_step(
+    observations: Sequence[Observation], first_rate: float, lowest_rate: float
+) -> SearchStep:
     """The next rate to offer, given all `observations` so far, in any order.
 
     Grow (or shrink) until one rate holds and another fails, then bisect the gap on logs. A
@@ -183,14 +170,9 @@ def next_step(observations: Sequence[Observation], bounds: Bounds) -> SearchStep
     ]
     if unconfirmed:
         return SearchStep(low, high, min(unconfirmed))
-    return SearchStep(low, high, _probe(low, high, bounds))
-
-
-def _probe(low: float, high: float, bounds: Bounds) -> float | None:
-    if low == 0 and math.isinf(high):
-        return bounds.first_rate
     if math.isinf(high):
-        return low * bounds.growth
+        return SearchStep(low, high, low * GROWTH if low else first_rate)
     if low == 0:
-        return max(high / bounds.growth, bounds.lowest_rate) if high > bounds.lowest_rate else None
-    return math.sqrt(low * high) if high / low > 1 + bounds.precision else None
+        lower = max(high / GROWTH, lowest_rate) if high > lowest_rate else None
+        return SearchStep(low, high, lower)
+    return SearchStep(low, high, math.sqrt(low * high) if high / low > 1 + PRECISION else None)

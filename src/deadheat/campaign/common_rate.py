@@ -144,7 +144,7 @@ class CommonRate:
         self._run.listen(Progress(what, left_s=self._left_s()))
         by_rate = sorted(heat.instances, key=lambda each: -each.warmed.rate_per_s)
         lengths = SliceLengths(self._protocol)
-        block = Block(self._run, self._blocks, (), self._troubles, lengths)
-        for instance, record in block.run(by_rate, self._random):
+        about = (by_rate, (), self._random, self._troubles, lengths)
+        for instance, record in Block(self._run, self._blocks, *about).run():
             if record.state != "ok" and instance in heat:
                 heat.stop(instance)

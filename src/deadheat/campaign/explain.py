@@ -26,10 +26,9 @@ from deadheat.campaign.allocations import (
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Standings
-from deadheat.campaign.trials import TrialRunner
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Progress
-from deadheat.host import Completed, Host, HostError, ProcessSpec, ThreadTime
+from deadheat.host import Host, HostError, ProcessSpec, ThreadTime
 from deadheat.load import LoadResult
 from deadheat.load.engine import SliceRequest
 from deadheat.measure import lifecycle
@@ -168,8 +167,10 @@ def record_stacks(
 
     def read() -> Counter[str]:
         script = ["perf", "script", "-i", data, "-F", "comm,ip,sym", "--max-stack", "127"]
-        output = _output(host.run(ProcessSpec(script), READ_S), "perf script")
-        stacks = folded(output, instance.contender.cwd)
+        done = host.run(ProcessSpec(script), READ_S)
+        if done.exit_code != 0:
+            raise DeadheatError(f"perf script failed: {_last_line(done.stderr)}")
+        stacks = folded(done.stdout, instance.contender.cwd)
         host.run(ProcessSpec(["rm", "-f", data, *(f"/tmp/perf-{pid}.map" for pid in pids)]), READ_S)
         return stacks
 
@@ -199,12 +200,6 @@ def folded(script: str, folder: str | None = None) -> Counter[str]:
 
 def _pids(host: Host, instance: Instance) -> list[int]:
     return sorted(pid for pid, _ in host.members(instance.process))
-
-
-def _output(done: Completed, what: str) -> str:
-    if done.exit_code != 0:
-        raise DeadheatError(f"{what} failed: {_last_line(done.stderr)}")
-    return done.stdout
 
 
 @contextmanager
@@ -244,9 +239,8 @@ STACKS_MAX = 5000  # different ones that are kept, the most frequent first
 class Explainer:
     """Explains the contenders of a race, one after the other."""
 
-    def __init__(self, run: RaceContext, trials: TrialRunner, invocation: int) -> None:
+    def __init__(self, run: RaceContext, invocation: int) -> None:
         self._run = run
-        self._trials = trials
         self._invocation = invocation
         self._extra = 0  # instances of a contender that were started for a tool
         self._starter = Starter(
@@ -263,7 +257,7 @@ class Explainer:
         explained = {name for name, trial in self._run.past.trials if trial.kind == EXPLAIN}
         for entered in self._run.entered_contenders:
             name = entered.contender.name
-            if standings.races(name) and name not in explained:
+            if name in standings.names and name not in explained:
                 self._explain(entered)
 
     def _explain(self, entered: EnteredContender) -> None:
@@ -314,7 +308,7 @@ class Explainer:
         except DeadheatError as error:
             explained = _without(explained, error)
         lifecycle.freeze(world, instance)
-        context = self._trials.context(warm, level.workload, kind=EXPLAIN, block=1)
+        context = self._run.trial_context(warm, level.workload, EXPLAIN, block=1)
         record = TrialRecord.at(
             context,
             connections=level.connections,
@@ -378,10 +372,8 @@ class Explainer:
 
     def _level(self, entered: EnteredContender) -> Level:
         """The most connections of the first workload that it answers."""
-        return max(entered.contender.levels_of(self._run.protocol), key=self._place)
-
-    def _place(self, level: Level) -> tuple[int, int]:
-        return -self._run.protocol.workload_names.index(level.workload), level.connections
+        levels = entered.contender.levels_of(self._run.protocol)
+        return max(level for level in levels if level.workload == levels[0].workload)
 
 
 def thread_groups(

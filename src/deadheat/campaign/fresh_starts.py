@@ -27,15 +27,13 @@ class FreshStarts:
         protocol = run.protocol
         self._run = run
         self._protocol = protocol
-        self._rule = protocol.slices
         self._stopping = protocol.stopping
-        self._level = protocol.main_level
         self._standings = standings
         self._seen: set[int] = set()  # the ids of the instances that have run a block
         self._unsteady: dict[str, int] = {}  # a contender's latest starts that were not steady
         self._since_start_s: dict[str, float] = {}  # a contender's time in blocks since then
         self._costs_s: dict[str, float] = {}  # what a start takes, of contenders that became steady
-        self._given_up: set[str] = set()  # contenders that do not start any more
+        self.given_up: set[str] = set()  # contenders that are not to start any more
         self._blocks = 0
         self._estimated_at_block = 0
         self._values: Mapping[str, Contribution] = {}
@@ -54,13 +52,6 @@ class FreshStarts:
             if became_steady(instance) and instance.entered.contender.role == "contender":
                 self._costs_s[instance.name] = _cost_s(instance)
 
-    def give_up(self, name: str) -> None:
-        """Start no other instance of this contender."""
-        self._given_up.add(name)
-
-    def gave_up(self, name: str) -> bool:
-        return name in self._given_up
-
     def instances_affordable(self) -> dict[str, int]:
         """How many instances of each contender fit in the budget, each with a block.
 
@@ -70,7 +61,7 @@ class FreshStarts:
         """
         if isinstance(self._stopping, Fixed):
             return dict.fromkeys(self._standings.names, self._stopping.invocations)
-        names = [name for name in self._standings.names if name not in self._given_up]
+        names = [name for name in self._standings.names if name not in self.given_up]
         usual_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
         each_s = {
             name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
@@ -82,7 +73,7 @@ class FreshStarts:
                 if each_s[name] <= left_s:
                     wanted[name] = count
                     left_s -= each_s[name]
-        return wanted | {name: self._standings.instances(name) for name in self._given_up}
+        return wanted | {name: self._standings.instances(name) for name in self.given_up}
 
     def due(self, instances: Sequence[WarmInstance], group: Sequence[str]) -> list[str]:
         """The contenders of `group` that get a fresh instance now, those most worth it first.
@@ -101,7 +92,7 @@ class FreshStarts:
         chosen: list[str] = []
         newest = {instance.name: instance for instance in instances if instance.name in group}
         for instance in sorted(newest.values(), key=self._urgency):
-            if instance.instance_id not in self._seen or instance.name in self._given_up:
+            if instance.instance_id not in self._seen or instance.name in self.given_up:
                 continue
             cost_s = _cost_s(instance)
             since_start_s = self._since_start_s[instance.name]
@@ -117,7 +108,7 @@ class FreshStarts:
         """A contender's time in blocks after which it may start another, for what a start takes."""
         if self._starts_again(instance) or (self._has_few(instance) and became_steady(instance)):
             return 0.0
-        return _cost_s(instance) * (1 / self._rule.starts_share - 1)
+        return _cost_s(instance) * (1 / self._protocol.slices.starts_share - 1)
 
     def _starts_again(self, instance: WarmInstance) -> bool:
         """Whether its newest start was not steady, and the next one may be."""
@@ -149,7 +140,7 @@ class FreshStarts:
         """What a second is worth to each contender, and how to spend it."""
         if self._values and self._blocks < self._estimated_at_block + ESTIMATE_BLOCKS:
             return
-        fitted = self._standings.fit(self._level)
+        fitted = self._standings.fit(self._protocol.main_level)
         if fitted is None:
             return
         self._estimated_at_block = self._blocks

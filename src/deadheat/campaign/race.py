@@ -12,7 +12,7 @@ from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.heat import Heat, Rotation
 from deadheat.campaign.resolve import FEWEST_INSTANCES, SliceLengths
 from deadheat.campaign.run import RaceContext
-from deadheat.campaign.standings import Look, Standings, board
+from deadheat.campaign.standings import Look, Standings
 from deadheat.campaign.trials import HalfLoads, TrialRunner
 from deadheat.events import Event, Progress
 from deadheat.measure.starter import Starter
@@ -55,10 +55,7 @@ class Race:
         self._reported_at_s = 0.0
         self._reported_stood_s = 0.0
         self._outlook_s = 0.0  # how long it takes to detect the margin, as last said
-        self.standings = Standings(
-            run.protocol, run.named("contender"), run.named("control"), run.levels_of
-        )
-        self.standings.recall(run.past)
+        self.standings = Standings(run)
         self._fresh = FreshStarts(run, self.standings)
         self._rotation = Rotation(self._random)
         self._lengths = SliceLengths(run.protocol)
@@ -78,7 +75,7 @@ class Race:
         """Race to the end. What has been measured is in the store, however this ends."""
         heat_of_all = Heat(self._run.world, self._starter, self._note_unfit, self._protocol.at_once)
         with heat_of_all as heat:
-            while self.standings.contenders_left and not self._done():
+            while self.standings.names and not self._done():
                 for group in self._groups(heat):
                     is_late = self._run.now_s() + self._block_s_each * len(group) > self._run.ends_s
                     if is_late and self._left_s(group) < math.inf:
@@ -111,7 +108,7 @@ class Race:
         if not self.standings.racing_names:  # decided, or dropped out
             return True
         return (
-            self.standings.settled
+            self.standings.last.settled
             and not self.standings.is_coarse
             and all(
                 self.standings.instances(name) >= self._protocol.stopping.invocations
@@ -207,7 +204,7 @@ class Race:
         if not self._has_place(name):
             self._drop(entered, why)
             return
-        self._fresh.give_up(name)
+        self._fresh.given_up.add(name)
         starts = numbers.count(self.standings.instances(name), "start")
         self._run.listen(Event(f"{name} does not start again: it has {starts}", trouble=True))
 
@@ -216,7 +213,7 @@ class Race:
         name = entered.contender.name
         if entered.contender_id not in {each.contender_id for each in self._entered}:
             self._stop_all(heat, name)
-        elif self._fresh.gave_up(name) and not heat.of(name):
+        elif name in self._fresh.given_up and not heat.of(name):
             self._drop(entered, f"{name} did not start again")
 
     def _drop(self, entered: EnteredContender, why: str) -> None:
@@ -230,8 +227,8 @@ class Race:
         order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
         picked = [self._rotation.pick(heat.of(name)) for name in order]
         present = [i for i in picked if self._takes_part(i.entered, group)]
-        block = Block(self._run, self._blocks, self._rotation.used, self._troubles, self._lengths)
-        records = block.run(present, self._random)
+        about = (present, self._rotation.used, self._random, self._troubles, self._lengths)
+        records = Block(self._run, self._blocks, *about).run()
         self._report_stop()
         self._rotation.note_block(present, heat.instances)
         for instance, record in records:
@@ -250,7 +247,7 @@ class Race:
         self._report_order()
         self._report_outlook()
         trials = [record for _, record in records]
-        self._run.listen(board(self._run, self.standings, self._blocks, trials))
+        self._run.listen(self.standings.board(self._blocks, trials))
         self._wait_if_noisy()
 
     def _wait_if_noisy(self) -> None:
@@ -345,7 +342,7 @@ class Race:
 
     def _progress(self, group: Sequence[str]) -> Progress:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
-        present = [name for name in group if self.standings.races(name)]
+        present = [name for name in group if name in self.standings.names]
         racing = len({*self.standings.racing_names, *present})
         what = f"block {self._blocks}, {numbers.count(racing, 'contender')} racing"
         stopping = self._protocol.stopping

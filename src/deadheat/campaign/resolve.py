@@ -16,6 +16,7 @@ from deadheat.campaign.past import level_of
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.host.fingerprint import Fingerprint
+from deadheat.load.engine import SliceRequest
 from deadheat.measure.warm_up import WarmInstance
 from deadheat.measure.world import World
 from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, Settle, SliceProtocol
@@ -60,14 +61,6 @@ def block_s(protocol: SliceProtocol, contenders: int) -> float:
     return contenders * protocol.levels_each * protocol.slices.rounds * slice_s(protocol)
 
 
-@dataclass(frozen=True, slots=True)
-class SliceLength:
-    """How long counted requests are sent, and how long others before them."""
-
-    window_s: float
-    discard_s: float
-
-
 class SliceLengths:
     """Windows of the protocol's length or of some cycles of each connection, with random lengths.
 
@@ -87,15 +80,15 @@ class SliceLengths:
 
     def draw(
         self, instance: WarmInstance, level: Level, discard_s: float, order: random.Random
-    ) -> SliceLength:
-        """The lengths of the next slice of an instance; `discard_s` is the least to discard."""
+    ) -> SliceRequest:
+        """The next slice of an instance; `discard_s` is the least to discard."""
         rate_per_s = instance.warmed_on(level.workload).rate_per_s
         cycle_s = instance.loads[level].spec.in_flight / rate_per_s if rate_per_s > 0 else 0.0
         usual_s = max(self._protocol.duration_s, CYCLES * cycle_s)
         factor = self._factors[instance.name, level]
         mean_s = min(factor * usual_s, max(WINDOW_S_MAX, self._protocol.duration_s))
-        return SliceLength(
-            window_s=round(mean_s * order.uniform(1 - SPREAD, 1 + SPREAD), 4),
+        return SliceRequest(
+            duration_s=round(mean_s * order.uniform(1 - SPREAD, 1 + SPREAD), 4),
             discard_s=round(max(discard_s, min(cycle_s, DISCARD_S_MAX)), 4),
         )
 

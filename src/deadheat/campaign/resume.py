@@ -55,19 +55,6 @@ class Unfinished:
         return self.run.id
 
     @property
-    def seed(self) -> int:
-        return self.run.seed
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        return self.run.command
-
-    @property
-    def contenders(self) -> dict[str, StoredContender]:
-        """All contenders and controls by name, in their order."""
-        return {contender.name: contender for contender in self.run.contenders}
-
-    @property
     def labels(self) -> dict[str, str]:
         """Contender -> published row."""
         return {each.name: each.label for each in self.run.contenders if each.label}
@@ -92,10 +79,11 @@ class Unfinished:
         """Whether the race had its last look: only what follows a race is left."""
         return self.more_s is None and self.run.conclusion.share is not None
 
-    def workload_faults(self, contender_id: int) -> Mapping[str, str]:
-        """The workloads that a contender answered wrong, with how."""
+    def entered(self, contender: Contender, contender_id: int) -> EnteredContender:
+        """A contender of the run again, without the workloads that it answered wrong."""
         instances = [each for each in self.run.instances if each.contender_id == contender_id]
-        return {name: fault for each in instances for name, fault in each.workload_faults.items()}
+        left_out = frozenset(name for each in instances for name in each.workload_faults)
+        return EnteredContender(replace(contender, left_out=left_out), contender_id)
 
     @property
     def ended_at(self) -> datetime.datetime:
@@ -248,9 +236,7 @@ def enter_again(
         if built is not None and (fault := _change(stored, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
             store.update_contender(stored.id, build_id=build_id, version=candidate.version)
-            contender = contender_from(candidate.selection, built)
-            left_out = frozenset(run.workload_faults(stored.id))
-            entered.append(EnteredContender(replace(contender, left_out=left_out), stored.id))
+            entered.append(run.entered(contender_from(candidate.selection, built), stored.id))
         elif run.more_s is not None:
             raise DeadheatError(
                 f"--more: run {run.id} cannot be extended: {stored.name}: {fault}", NEW_RUN
@@ -259,10 +245,8 @@ def enter_again(
             what = f"{stored.name} is not resumed: {fault}\n  hint: measure it in a new run"
             listen(Event(what, trouble=True))
         store.update_contender(stored.id, fault=fault)
-    contenders = run.contenders
-    for each in extra:
-        left_out = frozenset(run.workload_faults(contenders[each.name].id))
-        entered.append(EnteredContender(replace(each, left_out=left_out), contenders[each.name].id))
+    ids = {stored.name: stored.id for stored in run.run.contenders}
+    entered += [run.entered(each, ids[each.name]) for each in extra]
     if run.waiting and all(each.contender.role == "control" for each in entered):
         raise DeadheatError(
             f"no contender of run {run.id} can be resumed; the reasons are above", NEW_RUN

@@ -14,7 +14,8 @@ from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.events import Listener
-from deadheat.measure.warm_up import EnteredContender
+from deadheat.measure.trial import TrialContext
+from deadheat.measure.warm_up import EnteredContender, WarmInstance
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, SliceProtocol
 from deadheat.store import Conclusion, Store
@@ -106,6 +107,23 @@ class RunContext(Generic[P_co]):
         """The levels at which a contender is measured; all of one that is not entered."""
         entered = {each.contender.name: each.contender for each in self.entered_contenders}
         return entered[name].levels_of(self.protocol) if name in entered else self.protocol.levels
+
+    def trial_context(
+        self, instance: WarmInstance, workload: str, kind: str, block: int
+    ) -> TrialContext:
+        """Where in the run a trial stands that begins now."""
+        return TrialContext(
+            run_id=self.run_id,
+            contender_id=instance.entered.contender_id,
+            instance_id=instance.instance_id,
+            kind=kind,
+            invocation=instance.invocation,
+            block=block,
+            heat=1,
+            at_s=self.now_s(),
+            steady=instance.warmed_on(workload).kind,
+            workload=workload,
+        )
 
     def named(self, role: str) -> list[str]:
         """The contenders with a role: `contender` or `control`."""

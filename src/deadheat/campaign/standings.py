@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deadheat.campaign.failures import Tally
@@ -12,7 +12,7 @@ from deadheat.campaign.run import RaceContext
 from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.measure.gates.pooled import is_valid
-from deadheat.protocol import Fixed, Settle, SliceProtocol
+from deadheat.protocol import Fixed, Settle
 from deadheat.stats.model.counted_slices import count_slices, slices_of
 from deadheat.stats.model.slice_model import ModelFit, fit_slices
 from deadheat.stats.model.slices import SliceTable, modeled_names
@@ -50,8 +50,6 @@ class _Level:
 class Standings:
     """Takes in trials that are made of slices, and looks at them when a look is due.
 
-    `levels_of` gives the levels at which a contender is measured; without it, all of them.
-
     There are four looks, from 24 to 100 % of the budget. Nine made intervals at the end 2 to 8 %
     wider, and let easy races end a little earlier. A contender stops when its place is decided and
     it has as many instances as its part of the budget allows.
@@ -59,59 +57,35 @@ class Standings:
 
     looks = Looks(count=4, ratio=1.6)
 
-    def __init__(
-        self,
-        protocol: SliceProtocol,
-        contenders: Sequence[str],
-        controls: Sequence[str] = (),
-        levels_of: Callable[[str], Collection[Level]] | None = None,
-    ) -> None:
-        stopping = protocol.stopping
-        self._protocol = protocol
-        self._stopping = stopping
-        self._contenders = list(contenders)
-        self._controls = list(controls)
-        self._levels = {level: _Level() for level in protocol.levels}
-        self._levels_of = levels_of or (lambda _: protocol.levels)
+    def __init__(self, run: RaceContext) -> None:
+        self._run = run
+        self._stopping = stopping = run.protocol.stopping
+        self._contenders = run.named("contender")
+        self._controls = run.named("control")
+        self._levels = {level: _Level() for level in run.protocol.levels}
         self._left_out: dict[str, frozenset[str]] = {}  # workloads, by contender
         self._instances: defaultdict[str, set[int]] = defaultdict(set)
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         # How many a contender has to have, also if its place is decided before. With two, t has so
         # few degrees of freedom that a ratio has no useful interval.
         fewest = FEWEST_INSTANCES if isinstance(stopping, Settle) else stopping.invocations
-        self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, fewest)
+        self.instances_wanted: Mapping[str, int] = dict.fromkeys(self._contenders, fewest)
         self.tally = Tally()
-        self._last = Look(None, 1.0, settled=False)
+        self.last = Look(None, 1.0, settled=False)  # the last one taken
         self._all_seen = True  # no trial was added since the last look
         self._extension = 0
         self._decided: Mapping[Level, Decided] = {}
-        self._undecided = set(contenders)  # at the last look
+        self._undecided = set(self._contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._imprecise: frozenset[str] = frozenset()  # at the last look: wide intervals
         self._ranking: Ranking | None = None  # of the last look, at the main level
         self._disagreeing: set[tuple[str, Level]] = set()  # at looks, with their witness
-
-    @property
-    def contenders_left(self) -> bool:
-        return bool(self._contenders)
+        self._recall(run.past)
 
     @property
     def names(self) -> list[str]:
         """The contenders that are still in."""
         return list(self._contenders)
-
-    @property
-    def last(self) -> Look:
-        """The last look taken."""
-        return self._last
-
-    @property
-    def settled(self) -> bool:
-        return self._last.settled
-
-    def races(self, name: str) -> bool:
-        """Whether a contender is still in."""
-        return name in self._contenders
 
     def drop(self, name: str, why: str) -> None:
         """Take a contender out: it could not start, or its trials do not count."""
@@ -122,16 +96,6 @@ class Standings:
     def leave_out(self, name: str, workloads: frozenset[str]) -> None:
         """Take a contender out of these workloads: it answers them wrong."""
         self._left_out[name] = workloads
-
-    @property
-    def last_ranking(self) -> Ranking | None:
-        """What the last look ranked at the main level; None before the first."""
-        return self._ranking
-
-    @property
-    def undecided_names(self) -> list[str]:
-        """The contenders with an undecided pair at the last look; all before the first."""
-        return [name for name in self._contenders if name in self._undecided]
 
     @property
     def racing_names(self) -> list[str]:
@@ -149,7 +113,7 @@ class Standings:
             for name in self._contenders
             if name in self._undecided
             or self.instances(name) < self._fewest(name)
-            or (self.settled and (self._is_coarse or name in self._imprecise))
+            or (self.last.settled and (self._is_coarse or name in self._imprecise))
         ]
 
     @property
@@ -183,7 +147,7 @@ class Standings:
         requests = record.rate_per_s * (record.elapsed_s or 0.0)
         level.requests[name] = level.requests.get(name, 0.0) + requests
 
-    def recall(self, past: Past) -> None:
+    def _recall(self, past: Past) -> None:
         """Take in the trials of a run that goes on.
 
         Every look that was due by then counts as taken: what it spent of the error is gone. An
@@ -200,14 +164,14 @@ class Standings:
                 level: _by_contender(decided, level)
                 for level, decided in past.extension.decided.items()
             }
-            self._last = Look(past.look, past.extension.share, settled=False)
+            self.last = Look(past.look, past.extension.share, settled=False)
             if self._all_settled(past.extension.share):
                 self._undecided = set(self._contenders)
             return
         budget_s = self._stopping.budget_s
         due = self.looks.due(past.elapsed_s / budget_s) if self._enough_starts() else None
         number = max((n for n in (due, past.look) if n is not None), default=None)
-        self._last = Look(number, 1.0, settled=False)
+        self.last = Look(number, 1.0, settled=False)
 
     def rate_per_s(self, name: str, level: Level) -> float | None:
         """The median of a contender's valid rates at a level."""
@@ -231,7 +195,7 @@ class Standings:
         """
         if isinstance(self._stopping, Fixed) or self._extension or not self._enough_starts():
             return
-        number = self.looks.due(now_s / self._stopping.budget_s, self._last.number)
+        number = self.looks.due(now_s / self._stopping.budget_s, self.last.number)
         if number is not None:
             self._take(number)
 
@@ -242,22 +206,22 @@ class Standings:
         this one look, and spends all of the error on it.
         """
         if isinstance(self._stopping, Fixed):
-            self._last = Look(None, 1.0, self._all_settled(1.0))
+            self.last = Look(None, 1.0, self._all_settled(1.0))
         elif self._extension:
             share = self.looks.extension_share(self._extension)
-            self._last = Look(self._last.number, share, self._all_settled(share))
-        elif not (self.settled and self._all_seen):
-            end, taken = self.looks.count - 1, self._last.number
+            self.last = Look(self.last.number, share, self._all_settled(share))
+        elif not (self.last.settled and self._all_seen):
+            end, taken = self.looks.count - 1, self.last.number
             if taken is None or taken < end or not self._all_seen:
                 self._take(end if taken is None else max(end, taken + 1))
-        return self._last
+        return self.last
 
     def measured_at(self, level: Level) -> list[str]:
         """The contenders still in that are measured at a level."""
         return [
             name
             for name in self._contenders
-            if level in self._levels_of(name)
+            if level in self._run.levels_of(name)
             and level.workload not in self._left_out.get(name, frozenset())
         ]
 
@@ -303,7 +267,7 @@ class Standings:
         if not self._enough_starts() or len(self._contenders) != 2:
             return []
         pairs: list[Pair] = []
-        share = self.looks.share(self.looks.count - 1, self._last.number)
+        share = self.looks.share(self.looks.count - 1, self.last.number)
         for level in self._levels:
             fitted = self.fit(level)
             ranking = self._ranked(*fitted, level, share) if fitted else None
@@ -337,8 +301,8 @@ class Standings:
         return all(self.instances(name) >= FEWEST_INSTANCES for name in self._contenders)
 
     def _take(self, number: int) -> None:
-        share = self.looks.share(number, self._last.number)
-        self._last = Look(number, share, self._all_settled(share))
+        share = self.looks.share(number, self.last.number)
+        self.last = Look(number, share, self._all_settled(share))
         self._all_seen = True
 
     def _all_settled(self, share: float) -> bool:
@@ -357,7 +321,7 @@ class Standings:
             answered = answered and not any(map(self._unknown_alone, self._levels))
             self._undecided = set() if answered else set(self._contenders)
             return answered
-        self._ranking = rankings.get(self._protocol.main_level)
+        self._ranking = rankings.get(self._run.protocol.main_level)
         undecided = {
             name
             for ranking in rankings.values()
@@ -388,9 +352,7 @@ class Standings:
             for name in (pair.faster, pair.slower)
         )
         effects = [ranking.minimum_detectable_effect or 0.0 for ranking in rankings]
-        self._is_coarse = any(
-            effect is not None and effect > wanted.resolution for effect in effects
-        )
+        self._is_coarse = any(effect > wanted.resolution for effect in effects)
 
     def _unknown_alone(self, level: Level) -> list[str]:
         """The only contender measured at a level, while its rate there is not known well."""
@@ -410,6 +372,40 @@ class Standings:
         change = Change.of(ranking, base, head)
         return change.judge(self._stopping.margin) is not Outcome.INCONCLUSIVE
 
+    def board(self, block: int, records: Sequence[TrialRecord]) -> Board:
+        """The standings after a block with these trials, for a live display: no model is fitted."""
+        protocol, ranking = self._run.protocol, self._ranking
+        level = protocol.main_level
+        unknown = without_interval(ranking) if ranking else ()
+        rows_of_look = ranking.rows if ranking else ()
+        ranks = {row.name: row.rank for row in rows_of_look if row.name not in unknown}
+        rows = [
+            BoardRow(
+                name=name,
+                rate_per_s=self.rate_per_s(name, level),
+                rank=ranks.get(name),
+                instances=self.instances(name),
+                open=name in self._undecided,
+            )
+            for name in self.measured_at(level)
+        ]
+        rows.sort(key=lambda row: -(row.rate_per_s or 0.0))
+        gates = {gate.code for record in records for gate in record.gates if not gate.passed}
+        decided = None
+        if ranking is not None:
+            decided = sum(pair.verdict is not Verdict.UNDECIDED for pair in ranking.neighbors)
+        return Board(
+            rows=tuple(rows),
+            connections=level.connections,
+            workload=level.workload if len(protocol.workload_names) > 1 else None,
+            block=block,
+            decided=decided,
+            pairs=max(len(rows) - 1, 0),
+            elapsed_s=self._run.now_s(),
+            budget_s=self._run.ends_s,
+            disturbed=tuple(sorted(gates & OF_BLOCKS)),
+        )
+
 
 def _by_contender(decided: Decided, level: Level) -> Decided:
     """The verdicts of a report, which names servers; a race has a contender for each transport."""
@@ -418,42 +414,3 @@ def _by_contender(decided: Decided, level: Level) -> Decided:
         (over(faster, transport), over(slower, transport)): verdict
         for (faster, slower), verdict in decided.items()
     }
-
-
-def board(
-    run: RaceContext, standings: Standings, block: int, records: Sequence[TrialRecord]
-) -> Board:
-    """The standings after a block with these trials, for a live display: no model is fitted."""
-    protocol = run.protocol
-    level = protocol.main_level
-    ranking = standings.last_ranking
-    unknown = without_interval(ranking) if ranking else ()
-    rows_of_look = ranking.rows if ranking else ()
-    ranks = {row.name: row.rank for row in rows_of_look if row.name not in unknown}
-    undecided = set(standings.undecided_names)
-    rows = [
-        BoardRow(
-            name=name,
-            rate_per_s=standings.rate_per_s(name, level),
-            rank=ranks.get(name),
-            instances=standings.instances(name),
-            open=name in undecided,
-        )
-        for name in standings.measured_at(level)
-    ]
-    rows.sort(key=lambda row: -(row.rate_per_s or 0.0))
-    gates = {gate.code for record in records for gate in record.gates if not gate.passed}
-    decided = None
-    if ranking is not None:
-        decided = sum(pair.verdict is not Verdict.UNDECIDED for pair in ranking.neighbors)
-    return Board(
-        rows=tuple(rows),
-        connections=level.connections,
-        workload=level.workload if len(protocol.workload_names) > 1 else None,
-        block=block,
-        decided=decided,
-        pairs=max(len(rows) - 1, 0),
-        elapsed_s=run.now_s(),
-        budget_s=run.ends_s,
-        disturbed=tuple(sorted(gates & OF_BLOCKS)),
-    )

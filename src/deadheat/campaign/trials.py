@@ -87,30 +87,6 @@ class TrialRunner:
         for name, record in run.past.measured:
             self.ceilings.note(name, record)
 
-    def context(
-        self,
-        instance: WarmInstance,
-        workload: str,
-        *,
-        kind: str = "measure",
-        invocation: int | None = None,
-        block: int,
-        heat_number: int = 1,
-    ) -> TrialContext:
-        """Where in the run a trial stands that begins now."""
-        return TrialContext(
-            run_id=self._run.run_id,
-            contender_id=instance.entered.contender_id,
-            instance_id=instance.instance_id,
-            kind=kind,
-            invocation=instance.invocation if invocation is None else invocation,
-            block=block,
-            heat=heat_number,
-            at_s=self._run.now_s(),
-            steady=instance.warmed_on(workload).kind,
-            workload=workload,
-        )
-
     def measure(self, instance: WarmInstance, spec: LoadSpec, context: TrialContext) -> TrialRecord:
         """Load a thawed instance."""
         level = Level(context.workload, spec.connections)
@@ -145,7 +121,7 @@ class HalfLoads:
     """Loads a contender at half its rate after a trial in which the client was busy."""
 
     def __init__(self, run: RaceContext, trials: TrialRunner) -> None:
-        self._protocol = run.protocol
+        self._run = run
         self._trials = trials
         self._left: dict[tuple[str, str], int] = {}  # trials of a contender on a workload
 
@@ -160,14 +136,14 @@ class HalfLoads:
             self._left[key] = left - 1 if self._seems_to_spin(heat, instance, record) else 0
 
     def _seems_to_spin(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> bool:
-        most, workload = max(self._protocol.connections), record.workload
+        most, workload = max(self._run.protocol.connections), record.workload
         spec = replace(
-            load_spec(self._protocol, instance.instance, most, workload=workload),
+            load_spec(self._run.protocol, instance.instance, most, workload=workload),
             rate_per_s=(record.rate_per_s or 0.0) / 2,
             duration_s=HALF_LOAD_S,
             discard_s=HALF_LOAD_DISCARD_S,
         )
-        context = self._trials.context(instance, workload, kind=HALF_LOAD, block=1)
+        context = self._run.trial_context(instance, workload, HALF_LOAD, block=1)
         half = self._trials.run(heat, instance, spec, context)
         if half.state != "ok" or half.errors:  # failed requests cost another CPU time
             return False
@@ -184,7 +160,7 @@ def measure_latency(
     protocol = run.protocol
     order = random.Random(f"{run.seed} latency")
     starter = Starter(run.world, protocol, run.store, run.listen, has_place=lambda _: True)
-    waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
+    waiting = [e for e in run.entered_contenders if e.contender.name in standings.names]
     order.shuffle(waiting)
     connections = max(protocol.connections)
     loads_each = len(LATENCY_SHARES) * len(protocol.workload_names)
@@ -223,10 +199,8 @@ def measure_latency(
                         duration_s=duration_s,
                         seed=order.randrange(2**31),
                     )
-                    context = trials.context(
-                        instance, workload, kind="latency", block=1, heat_number=number
-                    )
-                    trials.run(heat, instance, spec, context)
+                    context = run.trial_context(instance, workload, "latency", block=1)
+                    trials.run(heat, instance, spec, replace(context, heat=number))
         if not waiting:
             return
 
@@ -256,10 +230,8 @@ def _rate(
         if instance not in heat:
             break
         run.listen(Progress(f"rate of {instance.name} for its latency: attempt {attempt}"))
-        context = trials.context(
-            instance, workload, kind=RATE_KIND, block=attempt, heat_number=heat_number
-        )
-        record = trials.run(heat, instance, spec, context)
+        context = run.trial_context(instance, workload, RATE_KIND, attempt)
+        record = trials.run(heat, instance, spec, replace(context, heat=heat_number))
         if record.rate_per_s and is_valid(record):
             return record.rate_per_s
     text = (
