@@ -4,7 +4,8 @@ import json
 import random
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ class FakeWorld:
         self.host.on_run(lambda _: True, lambda *_: Completed(0, "made 1.0\n", "", 0.1, 0.1))
         self.host.on_run(lambda command: command[0] == "deadheat-load", self._load)
         self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
-        self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
+        self.before_slice: Callable[[str, dict[str, Any]], None] = lambda *_: None
         self.preflight_error: Callable[[str], str | None] = lambda _: None  # by the server's name
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         # How many connections a server answers in a load of that length; None: all.
@@ -124,6 +125,33 @@ class FakeWorld:
             builder = Builder(self.host, self._folder / "builds")
             return conduct(replace(plan, **values), self.world, store, builder, self.events.append)
 
+    @contextmanager
+    def interrupted(self, when: Callable[[str, dict[str, Any]], bool]) -> Iterator[None]:
+        """The user interrupts a run before the first slice for which this holds."""
+
+        def interrupt(name: str, request: dict[str, Any]) -> None:
+            if when(name, request):
+                raise KeyboardInterrupt
+
+        self.before_slice = interrupt
+        yield
+        self.before_slice = lambda *_: None
+
+    def conclusion(self) -> dict[str, Any]:
+        """Of the only run."""
+        (run,) = self.rows("SELECT conclusion FROM run")
+        stored: dict[str, Any] = json.loads(run["conclusion"])
+        return stored
+
+    def failing(self, gate: str) -> set[str]:
+        """The contenders with a trial that failed this gate."""
+        failed = self.rows(
+            "SELECT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
+            " JOIN contender ON contender.id = trial.contender_id"
+            f" WHERE gate.code = '{gate}' AND NOT gate.passed"
+        )
+        return {row["name"] for row in failed}
+
     def rows(self, query: str) -> list[dict[str, Any]]:
         with Store(self.path, read_only=True) as store:
             return store.rows(query)
@@ -149,13 +177,17 @@ class FakeWorld:
             for row in json.loads(zlib.decompress(trial["rows"]))
         ]
 
-    def starts(self) -> Counter[str]:
-        """How many instances each contender and control had."""
+    def started(self) -> list[str]:
+        """The contender or control of each instance, in the order of their starts."""
         stored = self.rows(
             "SELECT contender.name FROM instance"
-            " JOIN contender ON contender.id = instance.contender_id"
+            " JOIN contender ON contender.id = instance.contender_id ORDER BY instance.id"
         )
-        return Counter(instance["name"] for instance in stored)
+        return [instance["name"] for instance in stored]
+
+    def starts(self) -> Counter[str]:
+        """How many instances each contender and control had."""
+        return Counter(self.started())
 
     def order(self) -> list[tuple[str, int]]:
         """Contender and connections of every trial in the order of its end."""

@@ -49,21 +49,21 @@ def loads_answer(fake: FakeWorld, change: Callable[[dict[str, Any]], object]) ->
     fake.host.on_run(lambda command: "--json" in command, load)
 
 
-def test_bug_a_probe_whose_server_was_ended_blamed_the_machine(fake: FakeWorld) -> None:
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [(LIMIT, f"was ended: {LIMIT}"), (None, r"died while it was loaded \(signal 9\)")],
+)
+def test_bug_a_probe_whose_server_was_ended_blamed_the_machine(
+    fake: FakeWorld, limit: str | None, said: str
+) -> None:
     """The limiter samples, so the server answers for a while, and the load ends with errors."""
 
     def end(answer: dict[str, Any]) -> None:
-        end_null_servers(fake)
+        end_null_servers(fake, limit)
         answer["classes"]["connect_refused"] = 1000
 
     loads_answer(fake, end)
-    with pytest.raises(DeadheatError, match=f"the null server was ended: {LIMIT}"):
-        find_work(fake.world, sliced())
-
-
-def test_a_probe_whose_server_died_says_so(fake: FakeWorld) -> None:
-    loads_answer(fake, lambda _: end_null_servers(fake, limit=None))
-    with pytest.raises(DeadheatError, match=r"died while it was loaded \(signal 9\)"):
+    with pytest.raises(DeadheatError, match=f"the null server {said}"):
         find_work(fake.world, sliced())
 
 
@@ -102,9 +102,8 @@ def test_bug_a_calibration_whose_copies_were_ended_was_a_traceback(
     with pytest.raises(DeadheatError) as error:
         calibrated(fake, monkeypatch)
     assert LIMIT in str(error.value)
-    (run,) = fake.rows("SELECT state, conclusion FROM run")
-    assert run["state"] == "failed"
-    assert LIMIT in json.loads(run["conclusion"])["why"]
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+    assert LIMIT in fake.conclusion()["why"]
     assert fake.left_running() == []
 
 

@@ -124,23 +124,18 @@ def test_without_tools_the_rest_is_explained_all_the_same(tmp_path: Path) -> Non
 
 
 def test_bug_an_interrupted_explanation_could_not_go_on(fake: FakeWorld) -> None:
-    def interrupt(*_: object) -> None:
-        if any("counting what slow does" in event.what for event in progress(fake)):
-            raise KeyboardInterrupt
+    def counts(*_: object) -> bool:
+        said = [event.what for event in fake.events if isinstance(event, Progress)]
+        return any("counting what slow does" in what for what in said)
 
-    fake.before_slice = interrupt
-    run_id = fake.conduct(protocol(), explain=True, command=["deadheat", "explain"])
+    with fake.interrupted(counts):
+        run_id = fake.conduct(protocol(), explain=True, command=["deadheat", "explain"])
     assert fake.troubles()[-1].endswith(" goes on")
     raced = [trial for trial in fake.trials() if trial["kind"] == "measure"]
-    fake.before_slice = lambda *_: None
     fake.resume(run_id, explain=True)
     names = [trial["name"] for trial in fake.trials() if trial["kind"] == "explain"]
     assert names == ["quick", "slow"]
     assert [trial for trial in fake.trials() if trial["kind"] == "measure"] == raced
-
-
-def progress(fake: FakeWorld) -> list[Progress]:
-    return [event for event in fake.events if isinstance(event, Progress)]
 
 
 def test_bug_a_contender_that_did_not_start_for_a_tool_was_said_not_to_have_run(

@@ -1,6 +1,5 @@
 """Races that spent their budget and get more time, in a world without processes."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -47,12 +46,6 @@ def run_id(fake: FakeWorld, spent: tuple[FakeWorld, str]) -> str:
     return run_id
 
 
-def conclusion(fake: FakeWorld) -> dict[str, Any]:
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    stored: dict[str, Any] = json.loads(run["conclusion"])
-    return stored
-
-
 def extend(fake: FakeWorld, run_id: str, more_s: float) -> None:
     with Store(fake.path) as store:
         decided = verdicts_of(load_view(store, run_id))
@@ -62,7 +55,7 @@ def extend(fake: FakeWorld, run_id: str, more_s: float) -> None:
 def test_an_extension_measures_only_what_is_open_and_ends_in_time(
     fake: FakeWorld, run_id: str
 ) -> None:
-    assert conclusion(fake)["why"] == "budget spent"
+    assert fake.conclusion()["why"] == "budget spent"
     before = fake.trials()
     extend(fake, run_id, 30)
     after = fake.trials()
@@ -77,14 +70,14 @@ def test_an_extension_measures_only_what_is_open_and_ends_in_time(
 def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(
     fake: FakeWorld, run_id: str
 ) -> None:
-    first = conclusion(fake)
+    first = fake.conclusion()
     extend(fake, run_id, 20)
-    second = conclusion(fake)
+    second = fake.conclusion()
     assert second["share"] == Looks().reserve / 2
     assert second["resumed"][0] | {"more_s": 20, "share": first["share"]} == second["resumed"][0]
     assert second["resumed"][0]["look"] == first["look"]
     extend(fake, run_id, 20)
-    third = conclusion(fake)
+    third = fake.conclusion()
     assert third["share"] == Looks().reserve / 4
     assert [entry["more_s"] for entry in third["resumed"]] == [20, 20]
 
@@ -105,25 +98,19 @@ def test_bug_an_extension_over_another_transport_forgot_what_was_decided(tmp_pat
     fake.noise = 0.2
     fake.over_h2c()
     run_id = fake.conduct(sliced(transports=["h2c"]))
-    assert conclusion(fake)["why"] == "budget spent"
+    assert fake.conclusion()["why"] == "budget spent"
     decided = {Level("hello:h2c", 10): {("fast", "middle"): Verdict.SEPARATED}}
     fake.resume(run_id, lambda left: left.extended(5, decided))
-    assert conclusion(fake)["why"] == "settled"
+    assert fake.conclusion()["why"] == "settled"
 
 
 def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld, run_id: str) -> None:
     slices = len(fake.slices)
-
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        if len(fake.slices) == slices + 30:
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    extend(fake, run_id, 30)
-    assert "share" not in conclusion(fake)
-    fake.before_slice = lambda _, __: None
+    with fake.interrupted(lambda *_: len(fake.slices) == slices + 30):
+        extend(fake, run_id, 30)
+    assert "share" not in fake.conclusion()
     fake.resume(run_id)
-    ended = conclusion(fake)
+    ended = fake.conclusion()
     assert ended["share"] == Looks().reserve / 2
     assert ended["decided"]
     assert max(trial["at_s"] for trial in fake.trials()) > BUDGET_S + 10
@@ -146,20 +133,12 @@ def test_refuses_a_run_whose_server_has_changed(
 
 def test_bug_a_resumed_race_took_a_look_again(fake: FakeWorld) -> None:
     """The last trial ends before the look, so the look was not due at the end of the trials."""
-    looks: list[int] = []
-
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        if len(fake.slices) == 200:
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced())
-    taken = conclusion(fake)["look"]
+    with fake.interrupted(lambda *_: len(fake.slices) == 200):
+        run_id = fake.conduct(sliced())
+    taken = fake.conclusion()["look"]
     assert taken is not None
-    fake.before_slice = lambda _, __: None
     fake.resume(run_id)
-    looks.append(conclusion(fake)["resumed"][0]["look"])
-    assert looks == [taken]
+    assert fake.conclusion()["resumed"][0]["look"] == taken
 
 
 def test_bug_a_race_whose_open_contenders_dropped_out_never_ended(fake: FakeWorld) -> None:
@@ -179,6 +158,6 @@ def test_a_race_that_measured_nothing_measures_all_with_more_time(fake: FakeWorl
     fake.start_slowly(4)
     fake.add_controls()
     run_id = fake.conduct(sliced(stopping={"kind": "settle", "invocations": 1, "budget_s": 3}))
-    assert (fake.trials(), conclusion(fake)["why"]) == ([], "budget spent")
+    assert (fake.trials(), fake.conclusion()["why"]) == ([], "budget spent")
     extend(fake, run_id, 1)
     assert {trial["name"] for trial in fake.trials()} == set(fake.rates)

@@ -31,8 +31,7 @@ def test_a_race_reads_each_start(tmp_path: Path) -> None:
     for each in footprints(fake):
         assert each["idle"]["memory_bytes"] == usage.memory_bytes
         assert "connections" not in each
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
-    assert conclusion["builds"]["fast"]["size_bytes"] is not None
+    assert fake.conclusion()["builds"]["fast"]["size_bytes"] is not None
 
 
 def with_idle() -> AloneProtocol:

@@ -12,7 +12,7 @@ from deadheat.campaign.fresh_starts import UNSTEADY_MAX, FreshStarts
 from deadheat.campaign.run import RaceContext
 from deadheat.campaign.standings import Standings
 from deadheat.measure.warm_up import WarmInstance
-from deadheat.protocol import SliceProtocol
+from tests.campaign.made_protocols import sliced
 
 BUDGET_S = 100.0
 
@@ -48,21 +48,6 @@ class FakeStandings:
         return SimpleNamespace(estimate=robust, instances=counts, slices=20 * counts), names
 
 
-def protocol(**slices: Any) -> SliceProtocol:
-    return SliceProtocol.model_validate(
-        {
-            "name": "made",
-            "about": "For a test.",
-            "kind": "slices",
-            "connections": [10],
-            "duration_s": 0.1,
-            "slices": {"rounds": 10, "starts_share": 0.1, **slices},
-            "warmup": {"kind": "none"},
-            "stopping": {"kind": "settle", "budget_s": BUDGET_S, "invocations": 4},
-        }
-    )
-
-
 def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmInstance:
     """The second instance of a contender, or a later one: it takes what the last one took."""
     made = SimpleNamespace(
@@ -76,8 +61,12 @@ def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmI
     return cast(WarmInstance, made)
 
 
-def fresh_starts(standings: FakeStandings, now_s: float = 10, **slices: Any) -> FreshStarts:
-    run = SimpleNamespace(protocol=protocol(**slices), ends_s=BUDGET_S, now_s=lambda: now_s)
+def fresh_starts(standings: FakeStandings, now_s: float = 10) -> FreshStarts:
+    protocol = sliced(
+        slices={"rounds": 10, "starts_share": 0.1},
+        stopping={"kind": "settle", "budget_s": BUDGET_S, "invocations": 4},
+    )
+    run = SimpleNamespace(protocol=protocol, ends_s=BUDGET_S, now_s=lambda: now_s)
     return FreshStarts(cast(RaceContext, run), cast(Standings, standings))
 
 
@@ -87,10 +76,9 @@ def due(
     *,
     now_s: float = 50,
     loaded_s: float = 100,
-    **slices: Any,
 ) -> list[str]:
     """The contenders that get a fresh instance after one block of all."""
-    fresh = fresh_starts(standings, now_s, **slices)
+    fresh = fresh_starts(standings, now_s)
     fresh.note_block(instances, loaded_s)
     names = [each.name for each in instances]
     return fresh.due(instances, names)

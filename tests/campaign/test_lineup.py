@@ -8,10 +8,10 @@ import pytest
 from deadheat.campaign.resolve import BETWEEN_SLICES_S
 from deadheat.campaign.schedule import SLOW_SLICES, START_S, Estimate, estimate, line_up
 from deadheat.catalog import Catalog, load_catalog
-from deadheat.protocol import AloneProtocol
 from deadheat.protocol.figures import Figure, PublishedFigures
 from deadheat.stats.warmup.warm_rule import Compiler
 from deadheat.workload import load_workload
+from tests.audit.made import protocol as replay
 from tests.build.made import MANIFEST, made_server
 from tests.campaign.made_protocols import SETTLE, sliced
 
@@ -26,29 +26,6 @@ protocol = "paper"
 row = "{row}"
 setting = "four"
 """
-
-
-def replay(**values: Any) -> AloneProtocol:
-    return AloneProtocol.model_validate(
-        {
-            "name": "made",
-            "about": "For a test.",
-            "connections": [10],
-            "duration_s": 1.0,
-            "kind": "alone",
-            "warmup": {"kind": "none"},
-            "stopping": {"kind": "fixed", "repetitions": 3},
-            "origin": {
-                "figures": "paper",
-                "command": "wrk",
-                "body": "Hello",
-                "client_host": "same",
-                "server": "a machine",
-                "sources": ["a page"],
-            },
-            **values,
-        }
-    )
 
 
 def figures(*rows: str) -> PublishedFigures:
@@ -117,12 +94,9 @@ def test_adds_up_a_fixed_protocol() -> None:
 
 
 def test_most_includes_the_longest_warm_up() -> None:
+    """Regression: also that of a search that does not happen, after a fixed warm-up."""
     estimated = fixed(warmup={"kind": "steady", "least_s": 1.0, "limit_s": 10.0})
     assert estimated.most_s - estimated.least_s == pytest.approx(3 * 9.0)
-
-
-def test_fixed_warm_up_adds_no_search_time() -> None:
-    """Regression: `most_s` included the limit of a search that does not happen."""
     assert fixed().most_s == pytest.approx(fixed().least_s)
 
 
@@ -137,15 +111,6 @@ def test_budget_limits_a_race_to_settle() -> None:
     assert estimated.least_s == 10.0
     assert estimated.most_s == 10.0, "the budget is a hard cap"
     assert "within 3 %, or after 10 s" in estimated.rule
-
-
-def test_estimate_has_json_and_text() -> None:
-    estimated = fixed()
-    assert estimated.to_json()["least_s"] == estimated.least_s
-    assert "connections   10, 100" in estimated.lines()
-    assert all(
-        text in "\n".join(estimated.lines()) for text in ("a, b, c", "6 trials", "without builds")
-    )
 
 
 def test_bug_slices_of_slow_workloads_were_planned_as_those_of_hello() -> None:

@@ -1,7 +1,6 @@
 """Campaigns in which something dies, does not start or is interrupted."""
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,11 @@ from deadheat.errors import DeadheatError, StoreError
 from deadheat.host import Completed, Exited, HostError, ProcessSpec, RunningServer, Sample
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
+from deadheat.protocol import SliceProtocol
 from deadheat.store import Store, TrialRecord
 from deadheat.store.listing import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed, sliced
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
 
 
 @pytest.mark.parametrize(
@@ -83,21 +78,16 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
     assert fake.left_running() == []
 
 
-def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
-    fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
-    with pytest.raises(DeadheatError, match="no contender is left to measure"):
-        fake.conduct(fixed())
-    assert fake.trials() == []
-    assert fake.rows("SELECT count(*) AS n FROM contender WHERE fault IS NULL") == [{"n": 0}]
-    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
-
-
-def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
+@pytest.mark.parametrize("protocol", [fixed(), sliced()], ids=["fixed", "with controls"])
+def test_without_any_server_nothing_is_measured(fake: FakeWorld, protocol: SliceProtocol) -> None:
     """Regression: after the last contender was out, the controls raced on alone."""
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
-        fake.conduct(sliced())
+        fake.conduct(protocol)
     assert fake.trials() == []
+    unfaulted = "SELECT 1 FROM contender WHERE role = 'contender' AND fault IS NULL"
+    assert fake.rows(unfaulted) == []
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
     assert fake.left_running() == []
 
 
@@ -133,9 +123,8 @@ def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> 
     )
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
         fake.conduct(fixed(controls=True))
-    (run,) = fake.rows("SELECT state, conclusion FROM run")
-    assert run["state"] == "failed"
-    assert "no contender is left" in json.loads(run["conclusion"])["why"]
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+    assert "no contender is left" in fake.conclusion()["why"]
 
 
 def test_bug_a_stop_longer_than_the_budget_ended_a_race_without_a_trial(
@@ -159,16 +148,12 @@ def test_bug_a_stop_longer_than_the_budget_ended_a_race_without_a_trial(
 
 
 def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
-    def interrupt(*_: object) -> None:
-        if len(fake.slices) == 5:  # in the second block
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(fixed(connections=[10]))
+    with fake.interrupted(lambda *_: len(fake.slices) == 5):  # in the second block
+        run_id = fake.conduct(fixed(connections=[10]))
     assert len(fake.trials()) == 3
-    (run,) = fake.rows("SELECT id, state, conclusion, ended_at FROM run")
+    (run,) = fake.rows("SELECT id, state, ended_at FROM run")
     assert (run["id"], run["state"]) == (run_id, "interrupted")
-    assert json.loads(run["conclusion"])["why"] == "interrupted"
+    assert fake.conclusion()["why"] == "interrupted"
     assert run["ended_at"] is not None
     resumed = run_argument(run_id, fake.path)
     way_on = f"deadheat resume {resumed} goes on"
@@ -190,11 +175,8 @@ def test_a_full_disk_ends_the_run_and_everything_in_it(
     with pytest.raises(StoreError, match="disk full"):
         fake.conduct(fixed())
     assert len(fake.trials()) == 6
-    (run,) = fake.rows("SELECT state, conclusion FROM run")
-    assert (run["state"], json.loads(run["conclusion"])["why"]) == (
-        "failed",
-        "the store cannot be written: disk full",
-    )
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+    assert fake.conclusion()["why"] == "the store cannot be written: disk full"
     assert fake.left_running() == []
 
 
@@ -239,12 +221,7 @@ def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld)
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
     (trouble, *_) = fake.troubles()
     assert "could not be warmed up: deadheat-load ended by signal 9; it is started" in trouble
-    unsteady = fake.rows(
-        "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
-        " JOIN contender ON contender.id = trial.contender_id"
-        " WHERE gate.code = 'steady' AND NOT gate.passed"
-    )
-    assert unsteady == []
+    assert not fake.failing("steady")
     assert len(fake.trials()) == 12
 
 

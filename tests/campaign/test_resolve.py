@@ -41,17 +41,11 @@ def stored(fake: FakeWorld) -> dict[str, Any]:
 def test_bug_the_stored_protocol_discarded_60_ms_less_than_was_discarded(tmp_path: Path) -> None:
     """Where idle CPUs sleep, the run was stored with another protocol than the one that ran."""
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
-    fake.before_slice = lambda *_: interrupt_after(fake, 20)
-    run_id = fake.conduct(sliced(slices={"rounds": 4, "discard_s": 0.01}))
-    fake.before_slice = lambda *_: None
+    with fake.interrupted(lambda *_: len(fake.slices) == 20):
+        run_id = fake.conduct(sliced(slices={"rounds": 4, "discard_s": 0.01}))
     fake.resume(run_id)  # where nothing is added once more
     discarded = {request["discard_s"] for _, request in fake.slices if not request["renew"]}
     assert discarded == {stored(fake)["slices"]["discard_s"]} == {0.07}
-
-
-def interrupt_after(fake: FakeWorld, slices: int) -> None:
-    if len(fake.slices) == slices:
-        raise KeyboardInterrupt
 
 
 def test_the_stored_protocol_has_the_slices_of_a_short_budget(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from deadheat.host.fake import FakeServer
 from deadheat.store import Conclusion, Store
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.campaign.made_protocols import alone, fixed, sliced
-from tests.campaign.test_alone import places, starts
+from tests.campaign.test_alone import places
 
 RATES = {"a": 3000.0, "b": 2000.0, "c": 1000.0}
 
@@ -35,19 +36,23 @@ def whole_run(folder: Path, **values: object) -> FakeWorld:
     return fake
 
 
-def interrupt_at(load: int) -> Callable[[int], None]:
+@contextmanager
+def interrupted_at(fake: FakeWorld, load: int) -> Iterator[None]:
+    """The user interrupts a run in its load of that number, from 0."""
+
     def interrupt(loads: int) -> None:
         if loads == load:
             raise KeyboardInterrupt
 
-    return interrupt
+    fake.before_load = interrupt
+    yield
+    fake.before_load = lambda _: None
 
 
 def cut(fake: FakeWorld, load: int, **values: object) -> str:
-    """A run that the user interrupts in its load of that number, from 0."""
-    fake.before_load = interrupt_at(load)
-    run_id = fake.conduct(alone(**values), labels={"b": "Row B"})
-    fake.before_load = lambda _: None
+    """A run that the user interrupts in this load."""
+    with interrupted_at(fake, load):
+        run_id = fake.conduct(alone(**values), labels={"b": "Row B"})
     assert fake.rows("SELECT state FROM run") == [{"state": "interrupted"}]
     return run_id
 
@@ -65,9 +70,8 @@ def test_every_step_is_measured_once_in_the_order_of_a_whole_run(
     assert fake.rows("SELECT name, label, position FROM contender") == whole.rows(
         "SELECT name, label, position FROM contender"
     )
-    (run,) = fake.rows("SELECT state, conclusion FROM run")
-    assert run["state"] == "complete"
-    (resumed,) = json.loads(run["conclusion"])["resumed"]
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+    (resumed,) = fake.conclusion()["resumed"]
     assert resumed["trials"] == load
     assert fake.left_running() == []
 
@@ -87,7 +91,7 @@ def test_gates_and_the_ceiling_are_those_of_a_whole_run(fake: FakeWorld, tmp_pat
 def test_a_contender_cut_short_goes_on_in_a_fresh_process(fake: FakeWorld) -> None:
     run_id = cut(fake, 1)
     fake.resume(run_id)
-    assert starts(fake) == ["a", "a", "b", "c"]
+    assert fake.started() == ["a", "a", "b", "c"]
     invocations = fake.rows("SELECT invocation FROM instance ORDER BY id")
     assert [row["invocation"] for row in invocations] == [1, 2, 1, 1]
 
@@ -112,13 +116,11 @@ def test_progress_counts_what_is_left_of_the_whole(fake: FakeWorld) -> None:
 
 def test_it_may_be_interrupted_again(fake: FakeWorld) -> None:
     run_id = cut(fake, 2)
-    fake.before_load = interrupt_at(6)
-    fake.resume(run_id)
-    fake.before_load = lambda _: None
+    with interrupted_at(fake, 6):
+        fake.resume(run_id)
     fake.resume(run_id)
     assert len(places(fake)) == len(set(places(fake))) == 12
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    assert [resumed["trials"] for resumed in json.loads(run["conclusion"])["resumed"]] == [2, 6]
+    assert [resumed["trials"] for resumed in fake.conclusion()["resumed"]] == [2, 6]
 
 
 def test_a_trial_that_failed_is_tried_again(fake: FakeWorld) -> None:
@@ -241,22 +243,15 @@ def test_refuses_a_run_that_cannot_go_on(fake: FakeWorld, command: list[str], er
             load_unfinished(store, run_id)
 
 
-def conclusion(fake: FakeWorld) -> dict[str, object]:
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    stored: dict[str, object] = json.loads(run["conclusion"])
-    return stored
-
-
 def test_bug_a_race_was_judged_anew_after_an_interrupt_of_its_latency(tmp_path: Path) -> None:
     """At 3.75 % of the error, so that a settled race raced on."""
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
-    fake.before_load = interrupt_at(2)
-    run_id = fake.conduct(sliced(), latency_s=1.0)
-    ended, raced = conclusion(fake), [t for t in fake.trials() if t["kind"] == "measure"]
+    with interrupted_at(fake, 2):
+        run_id = fake.conduct(sliced(), latency_s=1.0)
+    ended, raced = fake.conclusion(), [t for t in fake.trials() if t["kind"] == "measure"]
     assert ended["why"] == "settled"
-    fake.before_load = lambda _: None
     fake.resume(run_id, latency_s=1.0)
-    after = conclusion(fake)
+    after = fake.conclusion()
     assert {**ended, "resumed": after["resumed"]} == after
     assert [t for t in fake.trials() if t["kind"] == "measure"] == raced
     late = [t["name"] for t in fake.trials()[len(raced) + 2 :]]
@@ -271,7 +266,7 @@ def test_bug_a_race_was_judged_anew_after_a_kill_during_its_latency(tmp_path: Pa
 
     def look_at_the_store(number: int) -> None:
         if number == 2:
-            seen.append(conclusion(fake)["why"])
+            seen.append(fake.conclusion()["why"])
 
     fake.before_load = look_at_the_store
     fake.conduct(sliced(), latency_s=1.0)
@@ -281,10 +276,9 @@ def test_bug_a_race_was_judged_anew_after_a_kill_during_its_latency(tmp_path: Pa
 def test_a_contender_that_was_out_of_the_race_stays_out_of_what_follows_it(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000, broken=500)
     fake.servers["broken"] = FakeServer(answer=lambda _: b"HTTP/1.1 500 No\r\n\r\n")
-    fake.before_load = interrupt_at(2)
-    run_id = fake.conduct(sliced(), latency_s=1.0)
+    with interrupted_at(fake, 2):
+        run_id = fake.conduct(sliced(), latency_s=1.0)
     faults = fake.rows("SELECT name, fault FROM contender")
-    fake.before_load = lambda _: None
     fake.resume(run_id, latency_s=1.0)
     assert fake.rows("SELECT name, fault FROM contender") == faults
     assert fake.starts()["broken"] == 1
@@ -304,8 +298,8 @@ def test_a_contender_that_was_out_of_the_race_stays_out_of_what_follows_it(tmp_p
 def test_bug_the_command_after_an_interrupt_did_not_go_on(
     fake: FakeWorld, command: list[str], end: str
 ) -> None:
-    fake.before_load = interrupt_at(5)
-    fake.conduct(alone(), command=command)
+    with interrupted_at(fake, 5):
+        fake.conduct(alone(), command=command)
     assert fake.troubles()[-1].endswith(end)
 
 

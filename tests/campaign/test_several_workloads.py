@@ -68,7 +68,7 @@ def test_a_server_races_on_the_workloads_that_it_answers(fake: FakeWorld) -> Non
         verdicts = verdicts_of(load_view(store, run_id))
     assert ("quick", "deft") in verdicts[Level("hello", 10)]
     assert list(verdicts[Level("deep", 10)]) == [("deft", "quick")]
-    assert json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])["why"] == "settled"
+    assert fake.conclusion()["why"] == "settled"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -122,17 +122,17 @@ def test_a_race_settles_without_the_workload_that_a_server_answers_wrong(fake: F
     let_answer_deep_wrong(fake, "deft")
     fake.let_answer("plain", "hello", "deep")
     fake.conduct(protocol(workloads=[HELLO, CHECKED], controls=False))
-    assert json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])["why"] == "settled"
+    assert fake.conclusion()["why"] == "settled"
 
 
 def test_a_resumed_run_leaves_it_out_again(fake: FakeWorld) -> None:
     let_answer_deep_wrong(fake, "deft")
     fake.let_answer("plain", "hello", "deep")
-    interrupt_after(fake, slices=60)
-    run_id = fake.conduct(protocol(workloads=[HELLO, CHECKED], controls=False))
+    fake.noise = 0.2  # keeps the run from being settled
+    with fake.interrupted(lambda *_: len(fake.slices) == 60):
+        run_id = fake.conduct(protocol(workloads=[HELLO, CHECKED], controls=False))
     before = len(fake.trials())
     fake.events.clear()
-    fake.before_slice = lambda _, __: None
     fake.resume(run_id)
     assert len(fake.trials()) > before
     assert levels(fake, "deft") == {("hello", 10)}
@@ -233,15 +233,19 @@ def test_a_database_that_dies_ends_the_trials_that_use_it_and_no_others(
     assert (last["state"], fake.left_running()) == ("ok", ["made/postgres"])
 
 
-def test_only_one_workload_has_a_database() -> None:
-    database = {"engine": "postgresql", "seed": "SELECT 1"}
-    with pytest.raises(ValidationError, match=r"at most one with a database.* got deep, wide"):
-        protocol(
-            workloads=[
-                DEEP | {"database": database},
-                HELLO | {"name": "wide", "database": database},
-            ]
-        )
+@pytest.mark.parametrize(
+    ("made", "workloads", "fault"),
+    [
+        (sliced, [STORED, STORED | {"name": "wide"}], "one with a database.* got deep, wide"),
+        (sliced, [DEEP, DEEP], "expected different names, got deep, deep"),
+        (alone, BOTH, "workloads"),  # several need a race
+    ],
+)
+def test_rejects_workloads_that_cannot_race(
+    made: Any, workloads: list[dict[str, Any]], fault: str
+) -> None:
+    with pytest.raises(ValidationError, match=fault):
+        made(workloads=workloads)
 
 
 def test_controls_are_loaded_with_hello_at_every_level(fake: FakeWorld) -> None:
@@ -310,27 +314,6 @@ def requests_in_all(trial: dict[str, Any]) -> int:
     return int(json.loads(trial["result"])["requests_sent_in_all"])
 
 
-def interrupt_after(fake: FakeWorld, slices: int) -> None:
-    """Interrupt the run after so many slices; noise keeps it from being settled by then."""
-
-    def interrupt(_: str, __: dict[str, Any]) -> None:
-        if len(fake.slices) == slices:
-            raise KeyboardInterrupt
-
-    fake.noise = 0.2
-    fake.before_slice = interrupt
-
-
-def test_a_resumed_run_keeps_its_workloads(fake: FakeWorld) -> None:
-    interrupt_after(fake, slices=60)
-    run_id = fake.conduct(protocol(controls=False))
-    before = len(fake.trials())
-    fake.before_slice = lambda _, __: None
-    fake.resume(run_id)
-    assert len(fake.trials()) > before
-    assert levels(fake, "plain") == {("hello", 10)}
-
-
 def test_an_extension_keeps_the_verdicts_of_each_workload(fake: FakeWorld) -> None:
     fake.noise = 0.9
     fake.rates_on = {("quick", "deep"): 890, ("deft", "deep"): 900}
@@ -339,7 +322,7 @@ def test_an_extension_keeps_the_verdicts_of_each_workload(fake: FakeWorld) -> No
         levels = list(verdicts_of(load_view(store, run_id)))
     decided = {level: {("quick", "deft"): Verdict.SEPARATED} for level in levels}
     fake.resume(run_id, lambda left: left.extended(10, decided))
-    stored = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    stored = fake.conclusion()
     kept = {(pair["workload"], pair["connections"]) for pair in stored["decided"]}
     assert kept == {(level.workload, level.connections) for level in levels}
     assert len(kept) > 1
@@ -365,13 +348,3 @@ def test_the_board_names_the_workload_of_its_rates(fake: FakeWorld) -> None:
     fake.events.clear()
     fake.conduct(protocol(workloads=[], stopping=SHORT))
     assert {event.workload for event in fake.events if isinstance(event, Board)} == {None}
-
-
-def test_several_workloads_need_a_race() -> None:
-    with pytest.raises(ValidationError, match="workloads"):
-        alone(workloads=BOTH)
-
-
-def test_workloads_have_different_names() -> None:
-    with pytest.raises(ValidationError, match="expected different names, got deep, deep"):
-        protocol(workloads=[DEEP, DEEP])

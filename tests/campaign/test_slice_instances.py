@@ -13,11 +13,6 @@ from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
-
-
 @pytest.mark.parametrize(("budget_s", "instances"), [(18, 2), (30, 3), (150, 4)])
 def test_a_decided_contender_has_as_many_instances_as_the_budget_allows(
     fake: FakeWorld, budget_s: int, instances: int
@@ -42,24 +37,11 @@ def test_instances_of_a_contender_take_turns(fake: FakeWorld) -> None:
     assert len(set(ran[first:last])) > 1
 
 
-def test_fresh_instances_start_while_the_race_goes_on(fake: FakeWorld) -> None:
-    fake.noise = 0.2
-    fake.conduct(sliced())
-    starts = fake.starts()
-    assert starts["fast"] >= 2
-    assert starts["middle"] >= 2
-    assert starts["reference"] == 1
-
-
 def test_bug_the_last_contender_was_always_frozen_for_the_shortest_time(fake: FakeWorld) -> None:
     """Starts had the order of the command line, and the later of two copies seemed faster."""
     fake.noise = 0.2
     fake.conduct(sliced(slices={"starts_share": 0.5}))
-    rows = fake.rows(
-        "SELECT contender.name FROM instance JOIN contender"
-        " ON contender.id = instance.contender_id ORDER BY instance.id"
-    )
-    names = [row["name"] for row in rows]
+    names = fake.started()
     contenders = [name for name in names if name in ("fast", "middle", "slow")]
     orders = {tuple(contenders[n : n + 3]) for n in range(0, 9, 3)}
     assert names[0] not in contenders, "controls start first"
@@ -124,8 +106,3 @@ def test_bug_a_server_that_never_answers_cost_the_others_half_of_the_budget(
     assert len(waits_s) == len(silent)
     assert max(waits_s) <= 18 / 6
     assert {trial["name"] for trial in fake.trials()} == {*fake.servers} - {*silent, *CONTROL_WORKS}
-
-
-def test_nothing_is_left_running(fake: FakeWorld) -> None:
-    fake.conduct(sliced())
-    assert fake.left_running() == []

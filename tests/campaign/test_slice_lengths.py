@@ -12,11 +12,6 @@ from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
-
-
 def test_slices_are_longer_after_one_that_left_connections_without_an_answer(
     fake: FakeWorld,
 ) -> None:

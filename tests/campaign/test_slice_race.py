@@ -1,6 +1,5 @@
 """Races in slices, in a world without processes and without a sleep."""
 
-import json
 import math
 import random
 import re
@@ -19,15 +18,10 @@ from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
-
-
 def test_clear_differences_settle_before_the_budget(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
     fake.conduct(sliced())
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert conclusion["why"] == "settled"
     assert fake.host.now_s() < 45
     assert 0 < conclusion["race_s"] <= fake.host.now_s()
@@ -42,7 +36,7 @@ def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -
         fake = FakeWorld(tmp_path / question, base=3000, head=3060)
         fake.noise = 0.05
         fake.conduct(sliced(stopping=stopping | {"question": question}))
-        conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+        conclusion = fake.conclusion()
         ended_s[question] = fake.host.now_s()
     assert conclusion["why"] == "verdict reached"
     assert ended_s["slower"] < ended_s["order"]
@@ -57,7 +51,7 @@ def test_bug_the_verdict_on_a_change_did_not_end_its_race(tmp_path: Path) -> Non
     fake.before_slice = lambda *_: fake.start_slowly(21)
     stopping = {"kind": "settle", "invocations": 6, "budget_s": 100, "question": "slower"}
     fake.conduct(sliced(stopping=stopping))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert (conclusion["why"], conclusion["look"]) == ("verdict reached", 2)
     assert conclusion["race_s"] < 80
 
@@ -104,7 +98,7 @@ def test_the_last_look_is_at_everything_measured(
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
     fake.start_slowly(2.0)
     fake.conduct(sliced(stopping=SETTLE | {"invocations": 4, "budget_s": 100}))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert (conclusion["why"], conclusion["look"]) == ("settled", 3)
     assert fake.starts()["slow"] == 4
     assert fake.host.now_s() < 25, "the next look was due then"
@@ -118,7 +112,7 @@ def test_bug_a_race_that_outlasted_its_budget_was_judged_at_3_percent_of_the_err
     fake.noise = 0.2
     fake.before_slice = lambda *_: fake.host.sleep(0.5 if fake.host.now_s() > 38 else 0)
     fake.conduct(sliced(stopping=SETTLE | {"budget_s": 40}))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert conclusion["race_s"] >= 40
     looks = Standings.looks
     end = looks.count - 1
@@ -133,22 +127,27 @@ def test_a_settled_race_goes_on_until_it_could_detect_a_small_difference(
     """The order of eight servers was settled early, with ratios such as +46 % [33, 61]."""
     fake.noise = 0.05
     fake.conduct(sliced(stopping=SETTLE | {"resolution": resolution}))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert conclusion["why"] == "settled"
     assert (conclusion["race_s"] > 50) == goes_on
+
+
+def let_slow_vary(fake: FakeWorld) -> None:
+    """By 30 % from slice to slice."""
+    scatter = random.Random(5)
+
+    def vary(*_: object) -> None:
+        fake.rates["slow"] = scatter.lognormvariate(math.log(1000), 0.3)
+
+    fake.before_slice = vary
 
 
 def test_contenders_with_a_wide_ratio_race_on_after_the_order_is_settled(tmp_path: Path) -> None:
     """The leader of eight servers was +28 % [5, 57] ahead, with a minute of the budget left."""
     fake = FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
-    scatter = random.Random(5)
-
-    def vary(name: str, _: dict[str, Any]) -> None:
-        fake.rates["slow"] = scatter.lognormvariate(math.log(1000), 0.3)
-
-    fake.before_slice = vary
+    let_slow_vary(fake)
     fake.conduct(sliced(stopping=SETTLE | {"half_width": 0.1}))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert conclusion["why"] == "settled"
     rows = fake.slice_rows()
     last = max(block for _, block, _ in rows)
@@ -159,13 +158,8 @@ def test_contenders_with_a_wide_ratio_race_on_after_the_order_is_settled(tmp_pat
 def test_contenders_with_a_wide_ratio_race_on_in_every_second_block(tmp_path: Path) -> None:
     """The order of two others stayed open, and they alone raced for half of the budget."""
     fake = FakeWorld(tmp_path, fast=3000, middle=2999, slow=1000)
-    scatter = random.Random(5)
-
-    def vary(name: str, _: dict[str, Any]) -> None:
-        fake.rates["slow"] = scatter.lognormvariate(math.log(1000), 0.3)
-
+    let_slow_vary(fake)
     fake.noise = 0.2
-    fake.before_slice = vary
     fake.conduct(sliced(stopping=SETTLE | {"half_width": 0.1}))
     blocks = [{n for n, b, _ in fake.slice_rows() if b == block} for block in range(1, 200)]
     with_slow = ["slow" in names for names in blocks if names][-12:]
@@ -194,7 +188,7 @@ def test_a_single_contender_races_until_its_rate_is_known(tmp_path: Path) -> Non
     fake = FakeWorld(tmp_path, mine=3000)
     fake.noise = 0.03
     fake.conduct(sliced(stopping={**SETTLE, "invocations": 4, "budget_s": 110}))
-    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    conclusion = fake.conclusion()
     assert conclusion["why"] == "settled"
     trials = [trial for trial in fake.trials() if trial["name"] == "mine"]
     assert sum(trial["requests_ok"] for trial in trials) >= 10_000
@@ -214,29 +208,13 @@ def blocks_of(fake: FakeWorld) -> Counter[str]:
     return Counter(names)
 
 
-def instances_of(fake: FakeWorld) -> dict[str, int]:
-    trials = {(trial["name"], trial["instance_id"]) for trial in fake.trials()}
-    return Counter(name for name, _ in trials)
-
-
 def test_every_contender_has_the_same_blocks_and_instances(fake: FakeWorld) -> None:
     """Also `slow`, whose place is clear after the first blocks."""
     fake.conduct(repeated(6, 3))
     assert blocks_of(fake) == {"fast": 6, "middle": 6, "slow": 6}
-    assert instances_of(fake) == {
-        "fast": 3,
-        "middle": 3,
-        "slow": 3,
-        "null-server": 1,
-        "reference": 1,
-    }
-    (run,) = fake.rows("SELECT conclusion FROM run")
-    assert '"why": "all repetitions done"' in run["conclusion"]
-
-
-def test_one_instance_is_enough_if_it_is_asked_for(fake: FakeWorld) -> None:
-    fake.conduct(repeated(2, 1))
-    assert set(instances_of(fake).values()) == {1}
+    contenders = dict.fromkeys(("fast", "middle", "slow"), 3)
+    assert fake.starts() == contenders | {"null-server": 1, "reference": 1}
+    assert fake.conclusion()["why"] == "all repetitions done"
 
 
 def test_a_large_field_has_its_repetitions_in_groups(tmp_path: Path) -> None:
@@ -245,21 +223,10 @@ def test_a_large_field_has_its_repetitions_in_groups(tmp_path: Path) -> None:
     assert blocks_of(fake) == {f"s{n}": 3 for n in range(7)}
 
 
-def test_several_levels_share_a_block(fake: FakeWorld) -> None:
-    fake.conduct(repeated(2, 1, connections=[1, 10]))
-    assert blocks_of(fake) == {"fast": 2, "middle": 2, "slow": 2}
-
-
 def test_a_resumed_run_has_as_many_repetitions_as_a_whole_one(fake: FakeWorld) -> None:
-    def interrupt(*_: object) -> None:
-        if len(fake.slices) == 30:
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(repeated(4, 2))
-    before = blocks_of(fake)
-    assert 0 < max(before.values()) < 4
-    fake.before_slice = lambda *_: None
+    with fake.interrupted(lambda *_: len(fake.slices) == 30):
+        run_id = fake.conduct(repeated(4, 2))
+    assert 0 < max(blocks_of(fake).values()) < 4
     fake.resume(run_id)
     assert blocks_of(fake) == {"fast": 4, "middle": 4, "slow": 4}
 

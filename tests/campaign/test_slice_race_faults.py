@@ -19,11 +19,6 @@ from tests.campaign.fake_world import FakeWorld, greet
 from tests.campaign.made_protocols import SETTLE, sliced
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeWorld:
-    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
-
-
 def test_a_server_that_dies_is_a_failed_trial_and_is_started_again(fake: FakeWorld) -> None:
     died: list[str] = []
 
@@ -71,16 +66,11 @@ def test_a_load_process_that_answers_another_slice_is_a_fault(fake: FakeWorld) -
 
 
 def test_an_interrupted_race_goes_on_without_losing_a_trial(fake: FakeWorld) -> None:
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        if len(fake.slices) == 40:
-            raise KeyboardInterrupt
-
     fake.noise = 0.2
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced(controls=False))
+    with fake.interrupted(lambda *_: len(fake.slices) == 40):
+        run_id = fake.conduct(sliced(controls=False))
     before = len(fake.trials())
     assert before > 0
-    fake.before_slice = lambda _, __: None
     fake.resume(run_id)
     trials = fake.trials()
     assert len(trials) > before
@@ -257,25 +247,28 @@ class Killed(BaseException):
     """Nothing in deadheat handles it, as nothing handles SIGKILL."""
 
 
+def kill_in_trial(patched: pytest.MonkeyPatch, number: int) -> None:
+    """While the trial of this number is stored, from 1."""
+    insert, calls = store_module._insert_trial, itertools.count(1)
+
+    def killed(*values: Any) -> int:
+        if next(calls) == number:
+            raise Killed
+        return insert(*values)
+
+    patched.setattr(store_module, "_insert_trial", killed)
+
+
 def test_bug_a_resumed_run_past_its_budget_left_contenders_without_a_trial(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: the first block outlasted the budget, and a SIGKILL hit while it was stored."""
     slow_s = 100.0
     fake.before_slice = lambda *_: fake.host.sleep(slow_s)
-    insert = store_module._insert_trial
-    stored: list[int] = []
-
-    def killed(*values: Any) -> int:
-        if len(stored) == 2:
-            raise Killed
-        stored.append(insert(*values))
-        return stored[-1]
-
-    monkeypatch.setattr(store_module, "_insert_trial", killed)
-    with pytest.raises(Killed):
-        fake.conduct(sliced())
-    monkeypatch.setattr(store_module, "_insert_trial", insert)
+    with monkeypatch.context() as patched:
+        kill_in_trial(patched, 3)
+        with pytest.raises(Killed):
+            fake.conduct(sliced())
     fake.before_slice = lambda *_: None
     (run,) = fake.rows("SELECT id FROM run")
     fake.resume(run["id"])
@@ -292,13 +285,9 @@ def test_bug_a_resumed_run_without_a_trial_was_complete_before_all_had_one(fake:
     Its progress had an infinite time left, which a terminal cannot show.
     """
 
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced(stopping=SETTLE | {"budget_s": 12}))
+    with fake.interrupted(lambda *_: True):
+        run_id = fake.conduct(sliced(stopping=SETTLE | {"budget_s": 12}))
     assert fake.trials() == []
-    fake.before_slice = lambda *_: None
     fake.start_slowly(4)
     fake.resume(run_id)
     assert measured(fake) == set(fake.rates)
@@ -307,12 +296,8 @@ def test_bug_a_resumed_run_without_a_trial_was_complete_before_all_had_one(fake:
 
 
 def test_bug_a_resumed_run_past_its_budget_measured_only_its_first_group(fake: FakeWorld) -> None:
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        if fake.trials():
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
+    with fake.interrupted(lambda *_: bool(fake.trials())):
+        run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
     assert measured(fake) < set(fake.rates)
     fake.before_slice = lambda *_: fake.host.sleep(100.0)
     fake.resume(run_id)
@@ -323,16 +308,10 @@ def test_bug_extensions_raced_the_fastest_again_and_never_came_to_the_slowest(
     tmp_path: Path,
 ) -> None:
     fake = FakeWorld(tmp_path, **{f"s{number}": 1000.0 - number for number in range(8)})
-
-    def interrupt(name: str, request: dict[str, Any]) -> None:
-        if len({trial["block"] for trial in fake.trials()}) == 3:
-            raise KeyboardInterrupt
-
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
+    with fake.interrupted(lambda *_: len({trial["block"] for trial in fake.trials()}) == 3):
+        run_id = fake.conduct(sliced(slices={"rounds": 4, "group": 2}, controls=False))
     left = set(fake.rates) - measured(fake)
     assert left
-    fake.before_slice = lambda *_: None
     fake.resume(run_id)
     fourth = {trial["name"] for trial in fake.trials() if trial["block"] == 4}
     assert fourth & left
@@ -341,16 +320,7 @@ def test_bug_extensions_raced_the_fastest_again_and_never_came_to_the_slowest(
 def test_a_block_is_stored_whole_or_not_at_all(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    insert = store_module._insert_trial
-    calls: list[int] = []
-
-    def killed(*values: Any) -> int:
-        calls.append(1)
-        if len(calls) == 8:  # of the second block, with five trials each
-            raise Killed
-        return insert(*values)
-
-    monkeypatch.setattr(store_module, "_insert_trial", killed)
+    kill_in_trial(monkeypatch, 8)  # of the second block, with five trials each
     with pytest.raises(Killed):
         fake.conduct(sliced())
     assert {trial["block"] for trial in fake.trials()} == {1}
@@ -358,15 +328,13 @@ def test_a_block_is_stored_whole_or_not_at_all(
 
 
 def test_a_resumed_run_past_its_budget_ends_if_all_have_a_trial(fake: FakeWorld) -> None:
-    def interrupt(name: str, request: dict[str, Any]) -> None:
+    def slowly(*_: object) -> bool:
         fake.host.sleep(5.0)
-        if len(fake.slices) == 20:
-            raise KeyboardInterrupt
+        return len(fake.slices) == 20
 
-    fake.before_slice = interrupt
-    run_id = fake.conduct(sliced())
+    with fake.interrupted(slowly):
+        run_id = fake.conduct(sliced())
     before = len(fake.trials())
-    fake.before_slice = lambda *_: None
     fake.resume(run_id)
     assert len(fake.trials()) == before == 5
 
