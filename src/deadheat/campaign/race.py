@@ -227,8 +227,16 @@ class Race:
         order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
         picked = [self._rotation.pick(heat.of(name)) for name in order]
         present = [i for i in picked if self._takes_part(i.entered, group)]
-        about = (present, self._rotation.used, self._random, self._troubles, self._lengths)
-        records = Block(self._run, self._blocks, *about).run()
+        block = Block(
+            self._run,
+            self._blocks,
+            present,
+            self._rotation.used,
+            self._random,
+            self._troubles,
+            self._lengths,
+        )
+        records = block.run()
         self._report_stop()
         self._rotation.note_block(present, heat.instances)
         for instance, record in records:
