@@ -74,6 +74,14 @@ def test_two_replays_are_compared_over_the_rows_they_share() -> None:
     assert (agreement.tau_b, agreement.rows) == (1, 2)
 
 
+def test_bug_the_last_of_two_contenders_for_a_row_stood_for_the_second_replay() -> None:
+    first = replay([contender("A", [300]), contender("B", [200])])
+    second = replay([contender("A", [30]), contender("A", [1], name="slow"), contender("B", [20])])
+    (agreement,) = between_replays(first, second).values()
+    assert agreement is not None
+    assert agreement.tau_b == 1
+
+
 NETWORK = LinkSpeed(round_trip_us=60.0, bytes_per_s=1e9)
 
 

@@ -76,15 +76,10 @@ def agree(first: Sequence[float], second: Sequence[float]) -> RowAgreement | Non
 def between_replays(first: Replay, second: Replay) -> Mapping[int, RowAgreement | None]:
     """The agreement of two replays by level: the most to expect of a published page."""
     agreements = {}
-    others = {contender.row: contender for contender in second.contenders}
     for connections in first.protocol.connections:
-        pairs = [
-            (first.rate(contender, connections), second.rate(others[contender.row], connections))
-            for contender in first.contenders
-            if contender.row in others
-        ]
-        both = [(a, b) for a, b in pairs if a is not None and b is not None]
-        agreements[connections] = agree([a for a, _ in both], [b for _, b in both])
+        before, after = (rates_by_row(replay, connections) for replay in (first, second))
+        rows = [row for row in before if row in after]
+        agreements[connections] = agree([before[row] for row in rows], [after[row] for row in rows])
     return agreements
 
 

@@ -22,7 +22,7 @@ def audit_boards(
 ) -> Readings:
     """All readings; with `own`, also beside that run. `options` are those of the command."""
     files = [name for board in boards for name in board.files]
-    servers = (names or read_names()) if own else {}
+    servers = {} if own is None else read_names() if names is None else names
     findings: list[BoardFinding] = []
     besides: list[BoardFinding] = []
     ranks, repeated, rates = [], [], []
