@@ -48,7 +48,7 @@ class Files:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise fault_of(path, error) from error
+            raise Fault(f"cannot read {path}: {error.strerror}", "make it readable") from error
 
     def append_file(self, path: str, chunk: str, is_first: bool) -> None:
         try:
