@@ -68,6 +68,17 @@ def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{page.name} links to {name}#{anchor}"
 
 
+FILE = re.compile(r"`((?:src|tests|bench|engine|docs|web|recipes|protocols)/[\w./-]+\.\w+)`")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in LINKING if page != HISTORY], ids=lambda page: page.name
+)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    names = FILE.findall(page.read_text())
+    assert [name for name in names if not (HERE / name).exists()] == []
+
+
 def test_the_index_lists_every_document() -> None:
     index = (HERE / "docs" / "README.md").read_text()
     names = {page.name for page in (HERE / "docs").glob("*.md")} - {"README.md"}
