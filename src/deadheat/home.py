@@ -1,4 +1,4 @@
-"""The folder that holds the store, the builds and the logs."""
+"""The folder that holds the store, the builds and the logs, and how its files are replaced."""
 
 import os
 from pathlib import Path
@@ -10,3 +10,10 @@ def home() -> Path:
         return Path(place).resolve()
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(data).expanduser() / "deadheat"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file as a whole, so that a reader never sees half of one. Raises OSError."""
+    unfinished = path.with_suffix(f".{os.getpid()}.part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

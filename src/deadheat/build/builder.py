@@ -14,6 +14,7 @@ from deadheat.catalog import Server, Toolchains, fill, fill_env
 from deadheat.catalog.server import IGNORED, content_key, copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
+from deadheat.home import write_whole
 from deadheat.host import Completed, Host, HostError, ProcessSpec
 
 if TYPE_CHECKING:  # `deadheat list` finds builds without any host
@@ -132,10 +133,7 @@ class Builder:
         copy_folder(server.folder, path)
 
     def _write(self, path: Path, text: str) -> None:
-        """Write a file, whole or not at all."""
-        unfinished = path.with_suffix(".part")
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.rename(path)
+        write_whole(path, text)
 
 
 def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from deadheat.catalog.manifest import Need
 from deadheat.catalog.server import Server
 from deadheat.foreign_text import escaped
+from deadheat.home import write_whole
 from deadheat.host import Completed, Host, HostError, ProcessSpec
 from deadheat.host.batch import run_batch
 from deadheat.output import echo
@@ -74,9 +75,7 @@ class ProbeCache:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = self._path.with_suffix(f".{os.getpid()}.part")
-            unfinished.write_text(json.dumps(self._entries), encoding="utf-8")
-            unfinished.replace(self._path)
+            write_whole(self._path, json.dumps(self._entries))
         except OSError:
             return
 

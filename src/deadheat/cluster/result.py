@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from deadheat import __version__, numbers
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
+from deadheat.home import write_whole
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import columns, reading
 from deadheat.report.model.sliced import SlicedLevel
@@ -25,7 +26,7 @@ from deadheat.stats.ranking.host_pairs import (
     host_pair_speeds,
     rank_over_host_pairs,
 )
-from deadheat.stats.ranking.ranks import Ranking, dead_heats
+from deadheat.stats.ranking.ranks import Ranking
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
@@ -102,10 +103,7 @@ class ClusterRecord(Strict):
 
 
 def write_record(folder: Path, record: ClusterRecord) -> None:
-    """Replace the record as a whole, so that a reader never sees half of one."""
-    part = folder / f".{FILE_NAME}"
-    part.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    part.replace(folder / FILE_NAME)
+    write_whole(folder / FILE_NAME, record.model_dump_json(indent=2) + "\n")
 
 
 def read_record(folder: Path) -> ClusterRecord:
@@ -277,7 +275,7 @@ def _level_lines(record: ClusterRecord, level: CombinedLevel) -> Iterator[str]:
         interval = _interval(row.ratio_to_leader)
         rows.append((row.rank, one_line(row.name), rate, share, interval, where))
     yield from columns(rows, right=(2, 3))
-    for group in dead_heats(level.ranking):
+    for group in level.ranking.dead_heats:
         yield f"dead heat: {numbers.listing([one_line(name) for name in group])}"
     if level.limited:
         yield f"left out, they outran the client: {_names(level.limited)}"

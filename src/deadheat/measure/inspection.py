@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from deadheat.build.prepare import Candidate
 from deadheat.errors import DeadheatError
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, Instance, contender_from
 from deadheat.measure.database import DatabaseMissing
@@ -344,7 +344,7 @@ def load_server(
     duration_s: float,
     workload: Workload | None = None,
 ) -> LoadResult:
-    """One load on an instance, with hello or `workload`.
+    """One load of our engine on an instance, with hello or `workload`.
 
     Raises `DeadheatError` if there is no result.
     """
@@ -355,7 +355,7 @@ def load_server(
         timeout_s=duration_s,
         expect_body=None if instance.contender.any_body else BODY.decode(),
         workload=workload.for_engine() if workload else None,
-        arguments=load_arguments(instance, world.generator.name),
+        arguments=load_arguments(instance, Engine.name),
         http2_streams=1 if instance.contender.speaks_http2 else None,
     )
     return load_once(world, spec)

@@ -11,6 +11,7 @@ from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Selection, Server
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Listener, Progress
+from deadheat.home import write_whole
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.review import FREEZE_S, freeze_faults
 from deadheat.measure.world import World
@@ -64,10 +65,7 @@ class KeptInspections:
     def add(self, inspection: Inspection) -> None:
         self.rows[inspection.name] = inspection
         if self.path is not None:
-            text = json.dumps([row.to_json() for row in self.all], indent=1) + "\n"
-            unfinished = self.path.with_suffix(".part")
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(self.path)
+            write_whole(self.path, json.dumps([row.to_json() for row in self.all], indent=1) + "\n")
 
 
 def inspect_all(

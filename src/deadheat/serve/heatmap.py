@@ -37,7 +37,7 @@ from deadheat.serve.markup import (
     text,
 )
 from deadheat.serve.servers import anchor, renders
-from deadheat.stats.ranking.ranks import Pair, Row, dead_heats
+from deadheat.stats.ranking.ranks import Pair, Row
 from deadheat.stats.ranking.ratio import RatioInterval
 from deadheat.strict import JsonObject
 from deadheat.workload import Level
@@ -275,7 +275,7 @@ def _braces(level: BoardLevel) -> dict[str, str]:
     if level.ranking is None:
         return {}
     css = {}
-    for group in dead_heats(level.ranking):
+    for group in level.ranking.dead_heats:
         for i, name in enumerate(group):
             css[name] = (
                 "brace-first" if i == 0 else "brace-last" if i == len(group) - 1 else "brace"
@@ -339,9 +339,7 @@ def _column(
     ranking = level.ranking
     rows = {row.name: (i, row) for i, row in enumerate(ranking.rows)} if ranking else {}
     groups = (
-        {name: i for i, group in enumerate(dead_heats(ranking)) for name in group}
-        if ranking
-        else {}
+        {name: i for i, group in enumerate(ranking.dead_heats) for name in group} if ranking else {}
     )
     runs = {run.run_id: i for i, run in enumerate(edition.runs)}
     column: list[list[Any] | None] = []

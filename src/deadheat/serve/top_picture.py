@@ -7,7 +7,7 @@ from deadheat.edition.findings import separates_text, share_text
 from deadheat.edition.model import BoardLevel, Edition
 from deadheat.foreign_text import one_line
 from deadheat.report.picture import svg
-from deadheat.stats.ranking.ranks import Ranking, Row, dead_heats
+from deadheat.stats.ranking.ranks import Ranking, Row
 
 WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
 LEFT, RIGHT, NAMES = 64, 1136, 88
@@ -100,7 +100,7 @@ def _cells(columns: Sequence[tuple[BoardLevel, Ranking]], rows: Sequence[Row]) -
 def _braces(ranking: Ranking, rows: Sequence[Row]) -> list[str]:
     names = [row.name for row in rows]
     parts = []
-    for group in dead_heats(ranking):
+    for group in ranking.dead_heats:
         places = [names.index(name) for name in group if name in names]
         if len(places) > 1:
             x, first, last = LEFT + 8, _y(places[0]) + 12, _y(places[-1]) + ROW - 12

@@ -9,14 +9,13 @@ SHA-256. Another version of the code makes everything anew. Bundles bring no suc
 import contextlib
 import hashlib
 import json
-import os
 from array import array
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from deadheat.home import home
+from deadheat.home import home, write_whole
 from deadheat.inflate import parse
 from deadheat.store import StoredRun
 
@@ -62,11 +61,9 @@ class Kept:
         """Write the file. A folder that cannot be written only costs time at the next report."""
         if self._path is None or not self._changed:
             return
-        unfinished = self._path.with_suffix(f".{os.getpid()}.part")
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(json.dumps({"code": self._code, "entries": self._entries}))
-            unfinished.replace(self._path)
+            write_whole(self._path, json.dumps({"code": self._code, "entries": self._entries}))
 
 
 def kept_path(run_id: str) -> Path:

@@ -100,11 +100,16 @@ class Ranking:
 
     @property
     def dead_heats(self) -> tuple[tuple[str, ...], ...]:
-        """The groups of two or more, from the top."""
+        """The groups of two or more in which every pair has a known interval, from the top."""
         groups: dict[int, list[str]] = {}
         for row in self.rows:
             groups.setdefault(row.group, []).append(row.name)
-        return tuple(tuple(names) for names in groups.values() if len(names) > 1)
+        unknown = [{pair.faster, pair.slower} for pair in self.pairs if _is_unknown(pair)]
+        return tuple(
+            tuple(names)
+            for names in groups.values()
+            if len(names) > 1 and not any(pair <= {*names} for pair in unknown)
+        )
 
     def pair(self, a: str, b: str) -> Pair:
         """The pair of two ranked contenders, named in any order. Raises KeyError for others."""
@@ -330,14 +335,6 @@ def share_left(ranking: Ranking, apart: Collection[str]) -> float:
     """The share of a ranking's error that the pairs of the others have, without those `apart`."""
     count = len(ranking.rows)
     return math.comb(count - len(apart), 2) / math.comb(count, 2)
-
-
-def dead_heats(ranking: Ranking) -> tuple[tuple[str, ...], ...]:
-    """The groups of two or more in which every pair has a known interval, from the top."""
-    unknown = [{pair.faster, pair.slower} for pair in ranking.pairs if _is_unknown(pair)]
-    return tuple(
-        names for names in ranking.dead_heats if not any(pair <= {*names} for pair in unknown)
-    )
 
 
 def _is_unknown(pair: Pair) -> bool:
