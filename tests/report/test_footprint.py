@@ -95,6 +95,17 @@ def test_two_runs_agree_within_their_intervals_or_differ(tmp_path: Path) -> None
         assert line.endswith(verdict)
 
 
+def test_bug_a_comparison_of_races_listed_every_footprint_in_powers_of_ten(tmp_path: Path) -> None:
+    """48 lines of two races said that all agree, with memory such as 1.707e+04."""
+    first, alike, other = (
+        taken(tmp_path / str(idle), idle, held={}).view() for idle in (10.0, 10.05, 14.0)
+    )
+    assert "  2 of 2 figures agree" in two_runs(first, alike)[0]
+    lines = [line.split() for line in two_runs(first, other)[0]]
+    assert "alpha idle, KiB 10,445 [254] 14,541 [254] differ".split() in lines
+    assert "1 of 2 figures agree".split() in lines
+
+
 @pytest.mark.parametrize("before", ["cgroup", "sampled PSS"])
 def test_refuses_to_compare_memory_of_another_meaning(tmp_path: Path, before: str) -> None:
     """`memory.current` contains page cache, which anonymous and shared memory does not."""

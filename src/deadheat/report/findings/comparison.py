@@ -21,7 +21,12 @@ from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
 from deadheat.protocol import StoredProtocol
 from deadheat.report.findings.analysis import LevelAnalysis, analyze, cells_at, valid_rates
-from deadheat.report.findings.footprint import FootprintChange, footprint_changes, memory_refusal
+from deadheat.report.findings.footprint import (
+    FootprintChange,
+    footprint_changes,
+    is_asked,
+    memory_refusal,
+)
 from deadheat.report.findings.versus import versus
 from deadheat.report.model.view import Cell, ContenderView, RunView
 from deadheat.stats.agreement import Agreement, compare
@@ -256,20 +261,30 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], RunChanges]:
 def _footprint_lines(
     first: RunView, second: RunView, taken: Sequence[FootprintChange]
 ) -> Iterator[str]:
-    """A line for each figure; those of memory only if it means the same in both runs."""
+    """A line for each figure, or only for those that differ if the runs are races.
+
+    Memory is compared only if it means the same in both runs.
+    """
     if not taken:
         return
     yield "footprint, means over starts and half widths of their intervals"
     width = max([MIN_NAME_WIDTH, *(len(each.name) for each in taken)])
+    asked = is_asked(first) and is_asked(second)
     for each in taken:
+        if each.agree and not asked:
+            continue
         unit = 1.0 if each.figure.endswith(", s") else 1024.0
         figure = each.figure.replace("bytes", "KiB")
         before, after = (
-            f"{side.mean / unit:,.4g} [{(side.mean - (side.low or 0.0)) / unit:,.2g}]"
+            f"{numbers.figure(side.mean / unit)} "
+            f"[{numbers.figure((side.mean - (side.low or 0.0)) / unit)}]"
             for side in (each.first, each.second)
         )
         verdict = "agree" if each.agree else "differ"
         yield f"{INDENT}{each.name:{width}} {figure:16} {before:>20} {after:>20}  {verdict}"
+    agreeing = sum(each.agree for each in taken)
+    if agreeing and not asked:
+        yield f"{INDENT}{agreeing:,} of {numbers.count(len(taken), 'figure')} agree"
     if (refusal := memory_refusal(first, second)) is not None:
         yield f"{INDENT}{refusal}"
 
