@@ -166,7 +166,7 @@ def place(
         again += dead
         dispatch.ended(pair, unmeasured if dead else (), lost=dead)
     missing = len(dispatch.given_up) + len(dispatch.waiting)
-    idle = 1 - busy_s / (now_s * pairs)
+    idle = max(0.0, 1 - busy_s / (now_s * pairs))  # rounding may leave less than none
     return Outcome(now_s, spent_shared_s / busy_s, idle, runs, again, missing)
 
 
