@@ -24,6 +24,7 @@ from deadheat.workload import Level
 
 FIRST_ORDER_S = 30.0  # when the order so far is first reported
 OUTLOOK_CHANGE = 2.0  # times as long, or as short: then it is said again
+OUTLOOK_BLOCKS = 1.1  # times as many, before it is estimated again
 FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
 
 
@@ -55,6 +56,7 @@ class Race:
         self._reported_at_s = 0.0
         self._reported_stood_s = 0.0
         self._outlook_s = 0.0  # how long it takes to detect the margin, as last said
+        self._outlook_block = 0  # of the last estimate
         self.standings = Standings(run)
         self._fresh = FreshStarts(run, self.standings)
         self._rotation = Rotation(self._random)
@@ -323,14 +325,18 @@ class Race:
     def _report_outlook(self) -> None:
         """What a race that asks for a slowdown will detect, and how long the margin would take.
 
-        It is said once all are warm, and again if the time has changed much since.
+        It is said once all are warm, and again if the time has changed much since. Few more blocks
+        change little.
         """
         stopping, now_s, ends_s = self._protocol.stopping, self._run.now_s(), self._run.ends_s
         if not isinstance(stopping, Settle) or stopping.question != "slower" or now_s >= ends_s:
             return
+        if self._blocks < OUTLOOK_BLOCKS * self._outlook_block:
+            return
         outlooks = self.standings.outlooks()
         if not outlooks:
             return
+        self._outlook_block = self._blocks
         more = ends_s / now_s - 1
         detectable = max(each.detectable(more * each.blocks) for each in outlooks)
         efforts = [(each, effort_to_detect(each, stopping.margin)) for each in outlooks]
