@@ -100,10 +100,10 @@ def test_bug_a_comparison_of_races_listed_every_footprint_in_powers_of_ten(tmp_p
     first, alike, other = (
         taken(tmp_path / str(idle), idle, held={}).view() for idle in (10.0, 10.05, 14.0)
     )
-    assert "  2 of 2 figures agree" in two_runs(first, alike)[0]
+    assert "  agree: 2 of 2 figures" in two_runs(first, alike)[0]
     lines = [" ".join(line.split()) for line in two_runs(first, other)[0]]
     assert "alpha idle, KiB 10,445 [254] 14,541 [254] differ" in lines
-    assert "1 of 2 figures agree" in lines
+    assert "agree: 1 of 2 figures" in lines
 
 
 @pytest.mark.parametrize("before", ["cgroup", "sampled PSS"])

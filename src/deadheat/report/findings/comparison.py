@@ -261,7 +261,7 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], RunChanges]:
 def _footprint_lines(
     first: RunView, second: RunView, taken: Sequence[FootprintChange]
 ) -> Iterator[str]:
-    """A line for each figure, or only for those that differ if the runs are races.
+    """A line for each figure of two runs of `deadheat footprint`; of races, for those that differ.
 
     Memory is compared only if it means the same in both runs.
     """
@@ -284,7 +284,7 @@ def _footprint_lines(
         yield f"{INDENT}{each.name:{width}} {figure:16} {before:>20} {after:>20}  {verdict}"
     agreeing = sum(each.agree for each in taken)
     if agreeing and not asked:
-        yield f"{INDENT}{agreeing:,} of {numbers.count(len(taken), 'figure')} agree"
+        yield f"{INDENT}agree: {agreeing:,} of {numbers.count(len(taken), 'figure')}"
     if (refusal := memory_refusal(first, second)) is not None:
         yield f"{INDENT}{refusal}"
 
